@@ -1,0 +1,57 @@
+"""millpond keeps streams and answers questions about them.
+
+    import millpond
+    db = millpond.connect("traffic")
+    db.sql("CREATE STREAMING TABLE posreports (vid INT, spd INT, seg INT, t BIGINT) TIMESTAMP BY t")
+    db.append("posreports", [{"vid": 1, "spd": 60, "seg": 10, "t": 0}])
+    db.sql("SELECT * FROM posreports [vid ROWS 1]").rows()
+"""
+
+from millpond.config import Config
+from millpond.errors import (
+    CatalogError,
+    CorruptBlock,
+    DiskFull,
+    EngineError,
+    IntakeError,
+    JavaMissing,
+    MillpondError,
+    NotAPond,
+    PondError,
+    RowsRejected,
+    SecondWriter,
+    SqlError,
+    SqlSyntaxError,
+    TypeMismatch,
+    UnknownName,
+    UnsupportedSql,
+)
+from millpond.ingest.intake import Receipt
+from millpond.pond import Pond, connect
+from millpond.result import Result
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CatalogError",
+    "Config",
+    "CorruptBlock",
+    "DiskFull",
+    "EngineError",
+    "IntakeError",
+    "JavaMissing",
+    "MillpondError",
+    "NotAPond",
+    "Pond",
+    "PondError",
+    "Receipt",
+    "Result",
+    "RowsRejected",
+    "SecondWriter",
+    "SqlError",
+    "SqlSyntaxError",
+    "TypeMismatch",
+    "UnknownName",
+    "UnsupportedSql",
+    "connect",
+]

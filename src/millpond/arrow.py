@@ -1,0 +1,268 @@
+"""Schemas as Arrow, and whatever a user hands in as Arrow batches.
+
+`to_batch` is the door for rows: an Arrow table, a pandas frame, dicts or tuples become one record batch of the wanted
+schema plus the list of rows that could not be converted, each with its reason. A mistake about the whole offer (an
+unknown column, a missing time column) raises; a mistake in a row rejects that row and no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millpond.errors import IntakeError
+from millpond.schema import Column, DataType, Schema
+
+_ARROW: dict[str, pa.DataType] = {
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "BOOLEAN": pa.bool_(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "STRING": pa.string(),
+    "BINARY": pa.binary(),
+    "DATE": pa.date32(),
+    # Spark's TIMESTAMP is an instant; stored in UTC. Arrow carries the zone, Parquet says isAdjustedToUTC.
+    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
+}
+_NAMES = {v: k for k, v in _ARROW.items()}
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    return pa.decimal128(kind.precision, kind.scale) if kind.name == "DECIMAL" else _ARROW[kind.name]
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in schema])
+
+
+def data_type(kind: pa.DataType) -> DataType:
+    """The column type that holds values of an Arrow type; widens where Spark has no such type."""
+    if kind in _NAMES:
+        return DataType(_NAMES[kind])
+    if pa.types.is_decimal(kind):
+        return DataType("DECIMAL", kind.precision, kind.scale)
+    if pa.types.is_unsigned_integer(kind):
+        return DataType({8: "SMALLINT", 16: "INT"}.get(kind.bit_width, "BIGINT"))
+    if pa.types.is_timestamp(kind):
+        return DataType("TIMESTAMP")
+    if pa.types.is_date(kind):
+        return DataType("DATE")
+    if pa.types.is_float16(kind):
+        return DataType("FLOAT")
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
+        return DataType("STRING")
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
+        return DataType("BINARY")
+    raise IntakeError(f"Arrow type {kind} has no column type", hint="Convert it to one of Spark SQL's simple types.")
+
+
+def schema_of(schema: pa.Schema) -> Schema:
+    return Schema(tuple(Column(f.name, data_type(f.type)) for f in schema))
+
+
+@dataclass
+class BadRow:
+    """A row that could not be taken: where it stood in the offer, why, and its text."""
+
+    index: int
+    reason: str
+    text: str
+
+
+@dataclass
+class Offer:
+    """Rows as offered, converted: `batch` holds the good ones, `index` their places in the offer (None: all)."""
+
+    batch: pa.RecordBatch
+    bad: list[BadRow] = field(default_factory=list)
+    index: pa.Array | None = None
+
+
+def to_batch(rows: Any, schema: Schema, table: str, *, required: Sequence[str] = ()) -> Offer:
+    """Convert what a user offers. Columns may be in any order; those left out are NULL unless `required`."""
+    if isinstance(rows, pa.RecordBatch):
+        return _from_arrow(rows, schema, table, required)
+    if isinstance(rows, pa.Table):
+        rows = rows.combine_chunks()
+        batches = rows.to_batches()
+        batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
+        return _from_arrow(batch, schema, table, required)
+    if hasattr(rows, "__arrow_c_stream__"):
+        return to_batch(pa.table(rows), schema, table, required=required)
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas frame that lacks the Arrow protocol
+        return to_batch(pa.Table.from_pandas(rows, preserve_index=False), schema, table, required=required)
+    if isinstance(rows, Mapping):
+        return _from_objects([rows], schema, table, required)
+    if isinstance(rows, Iterable) and not isinstance(rows, (str, bytes)):
+        return _from_objects(list(rows), schema, table, required)
+    raise IntakeError(
+        f'table "{table}" cannot take rows from {type(rows).__name__}',
+        hint="Offer an Arrow table, a pandas frame, or a list of dicts or tuples.",
+    )
+
+
+def _from_objects(rows: list[Any], schema: Schema, table: str, required: Sequence[str]) -> Offer:
+    columns: dict[str, list[Any]] = {}
+    if rows and isinstance(rows[0], Mapping):
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise IntakeError(f'table "{table}" was offered a mixture of dicts and {type(row).__name__}')
+            for name in row:
+                if name not in columns:
+                    columns[schema.find(name, table).name] = []
+        lower = {c.lower(): c for c in columns}
+        for row in rows:
+            seen = {lower[n.lower()]: v for n, v in row.items()}
+            for name, values in columns.items():
+                values.append(seen.get(name))
+    else:
+        names = schema.names
+        for index, row in enumerate(rows):
+            if not isinstance(row, Sequence) or isinstance(row, (str, bytes)):
+                raise IntakeError(
+                    f'table "{table}" cannot take a row of type {type(row).__name__}',
+                    hint="A row is a dict or a tuple with one value for each column.",
+                )
+            if len(row) != len(names):
+                raise IntakeError(
+                    f'row {index} has {len(row)} values, table "{table}" has {len(names)} columns',
+                    detail=f"The columns are: {', '.join(names)}.",
+                )
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    arrays: dict[str, pa.Array] = {}
+    bad: dict[int, str] = {}
+    for name, values in columns.items():
+        column = schema.find(name, table)
+        try:
+            array = pa.array(values)
+            if array.type != arrow_type(column.type) and not pa.types.is_null(array.type):
+                array = None if _loses(array.type, column.type) else array
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            array = None
+        arrays[name] = array if array is not None else _convert_one_by_one(values, column, bad)
+    count = len(rows)
+    batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)) if arrays else None
+    if batch is None:
+        batch = pa.RecordBatch.from_pylist([{}] * count, schema=pa.schema([]))
+    return _from_arrow(batch, schema, table, required, bad, originals=rows)
+
+
+def _loses(kind: pa.DataType, wanted: DataType) -> bool:
+    """Whether values of Python objects must be looked at one by one: text for numbers, floats for integers."""
+    return bool(pa.types.is_floating(kind) and wanted.is_integer)
+
+
+def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) -> pa.Array:
+    kind = arrow_type(column.type)
+    out = []
+    for index, value in enumerate(values):
+        try:
+            if isinstance(value, str) and kind != pa.string():
+                out.append(pa.scalar(value).cast(kind).as_py())
+            elif isinstance(value, float) and column.type.is_integer and value != int(value):
+                raise ValueError(value)
+            else:
+                out.append(pa.scalar(value, kind).as_py() if value is not None else None)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, OverflowError, TypeError):
+            bad.setdefault(index, _not_a(column, value))
+            out.append(None)
+    return pa.array(out, kind)
+
+
+def _not_a(column: Column, value: Any) -> str:
+    shown = repr(value)
+    return f'column "{column.name}": {shown if len(shown) < 60 else shown[:57] + "..."} is not {_article(column.type)}'
+
+
+def _article(kind: DataType) -> str:
+    return f"{'an' if str(kind)[0] in 'AEIOU' else 'a'} {kind}"
+
+
+def _from_arrow(
+    batch: pa.RecordBatch,
+    schema: Schema,
+    table: str,
+    required: Sequence[str],
+    bad: dict[int, str] | None = None,
+    originals: list[Any] | None = None,
+) -> Offer:
+    bad = {} if bad is None else bad
+    given: dict[str, pa.Array] = {}
+    for index, name in enumerate(batch.schema.names):
+        column = schema.find(name, table)
+        if column.name in given:
+            raise IntakeError(f'column "{name}" is offered twice')
+        given[column.name] = batch.column(index)
+    for name in required:
+        if name not in given:
+            raise IntakeError(
+                f'rows for table "{table}" lack the column "{name}"',
+                detail=f"They have: {', '.join(batch.schema.names) or 'no columns'}.",
+            )
+    arrays = []
+    for column in schema:
+        kind = arrow_type(column.type)
+        array = given.get(column.name)
+        if array is None:
+            arrays.append(pa.nulls(batch.num_rows, kind))
+        elif array.type == kind:
+            arrays.append(array)
+        else:
+            arrays.append(_cast(array, column, bad))
+    result = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema))
+    if not bad:
+        return Offer(result)
+    order = sorted(bad)
+    texts = [_text(originals[i] if originals is not None else _row(batch, i)) for i in order]
+    mask = pa.array([i not in bad for i in range(batch.num_rows)])
+    kept = pc.indices_nonzero(mask)
+    return Offer(result.filter(mask), [BadRow(i, bad[i], t) for i, t in zip(order, texts, strict=True)], kept)
+
+
+def _cast(array: pa.Array, column: Column, bad: dict[int, str]) -> pa.Array:
+    kind = arrow_type(column.type)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(kind) and array.type.tz is None:
+        array = array.cast(pa.timestamp(array.type.unit, tz="UTC"))  # a timestamp without zone is taken as UTC
+    try:
+        return array.cast(kind)
+    except pa.ArrowNotImplementedError as error:
+        raise IntakeError(
+            f'column "{column.name}" is {_article(column.type)}, but the rows offered hold {array.type}',
+            hint="Convert the column first.",
+        ) from error
+    except pa.ArrowInvalid:
+        return _convert_one_by_one(array.to_pylist(), column, bad)
+
+
+def _row(batch: pa.RecordBatch, index: int) -> dict[str, Any]:
+    return batch.slice(index, 1).to_pylist()[0]
+
+
+def _text(row: Any) -> str:
+    return json.dumps(row if isinstance(row, (Mapping, str)) else list(row), default=str, ensure_ascii=False)
+
+
+def row_texts(batch: pa.RecordBatch) -> list[str]:
+    """Each row as JSON text, for `_rejected` tables."""
+    return [_text(row) for row in batch.to_pylist()]
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """`batch` with exactly the columns of `schema`; a column it lacks (added to the table later) is NULL."""
+    if batch.schema.names == schema.names:
+        return batch
+    arrays = []
+    for item in schema:
+        at = batch.schema.get_field_index(item.name)
+        arrays.append(batch.column(at) if at >= 0 else pa.nulls(batch.num_rows, item.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

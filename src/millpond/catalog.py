@@ -1,0 +1,337 @@
+"""The catalog: durable definitions of tables, indexes, sources and feeds, and looking them up by name. It holds no data.
+
+Definitions are frozen values; a change makes a new catalog with the next version number, written as one file in one
+atomic replacement. Names are unique over all kinds of relation regardless of case, so a name in a query means one thing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from millpond.duration import TimeUnit
+from millpond.durable import write_file
+from millpond.errors import CatalogError, CorruptBlock, UnknownName
+from millpond.schema import Column, DataType, Schema
+
+FILE = "catalog.json"
+REJECTED_SUFFIX = "_rejected"
+REJECTED_COLUMNS = Schema.of(
+    [("arrival", "TIMESTAMP"), ("reason", "STRING"), ("source", "STRING"), ("position", "STRING"), ("row", "STRING")]
+)
+
+
+@dataclass(frozen=True)
+class Index:
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StreamingTable:
+    """A table into which a stream flows. `columns` include the time column.
+
+    `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'.
+    """
+
+    name: str
+    columns: Schema
+    time_column: str
+    folder: str
+    shards: int
+    shard_by: tuple[str, ...] = ()
+    history: timedelta | None = None
+    lateness: timedelta = timedelta(0)
+    implicit_time: bool = False
+    late: str = "reject"
+    indexes: tuple[Index, ...] = ()
+
+    @property
+    def unit(self) -> TimeUnit:
+        kind = self.columns.find(self.time_column, self.name).type
+        return TimeUnit.SECOND if kind.is_integer else TimeUnit.MICROSECOND
+
+    @property
+    def indexed(self) -> tuple[str, ...]:
+        """The columns with a value index, each once, in the order the indexes were made."""
+        return tuple(dict.fromkeys(c for index in self.indexes for c in index.columns[:1]))
+
+    @property
+    def explicit(self) -> Schema:
+        """The columns a window shows: all but the time column."""
+        return self.columns.without(self.time_column)
+
+
+@dataclass(frozen=True)
+class StandardTable:
+    """An ordinary table: kept in the pond, or one in PostgreSQL when `postgres` holds a connection string."""
+
+    name: str
+    columns: Schema
+    folder: str
+    postgres: str | None = None
+    postgres_table: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from. `location` is a folder or host:port; `options` are the source's own."""
+
+    name: str
+    kind: str
+    location: str
+    columns: Schema
+    format: str = "csv"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A continuous insert: `sql` is the SELECT over `source` whose rows go to `columns` of `table`."""
+
+    name: str
+    table: str
+    source: str
+    columns: tuple[str, ...]
+    sql: str
+
+
+Relation = StreamingTable | StandardTable | Source
+
+
+@dataclass(frozen=True)
+class Catalog:
+    version: int = 0
+    streaming: Mapping[str, StreamingTable] = field(default_factory=dict)
+    standard: Mapping[str, StandardTable] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    feeds: Mapping[str, Feed] = field(default_factory=dict)
+    made: int = 0  # how many folders were ever named; folders are never reused
+
+    # -- looking up -------------------------------------------------------------------------------------------------
+
+    def relation(self, name: str) -> Relation | None:
+        key = name.lower()
+        return self.streaming.get(key) or self.standard.get(key) or self.sources.get(key)
+
+    def relation_names(self) -> list[str]:
+        """Everything that can stand in FROM, sources apart."""
+        names = [t.name for t in self.streaming.values()]
+        return sorted(names + [n + REJECTED_SUFFIX for n in names] + [t.name for t in self.standard.values()])
+
+    def streaming_table(self, name: str) -> StreamingTable:
+        found = self.streaming.get(name.lower())
+        if found is None:
+            self._wrong_kind(name, "streaming table")
+            raise UnknownName("streaming table", name, [t.name for t in self.streaming.values()])
+        return found
+
+    def standard_table(self, name: str) -> StandardTable:
+        found = self.standard.get(name.lower())
+        if found is None:
+            self._wrong_kind(name, "standard table")
+            raise UnknownName("standard table", name, [t.name for t in self.standard.values()])
+        return found
+
+    def source(self, name: str) -> Source:
+        found = self.sources.get(name.lower())
+        if found is None:
+            raise UnknownName("source", name, [s.name for s in self.sources.values()])
+        return found
+
+    def _wrong_kind(self, name: str, wanted: str) -> None:
+        found = self.relation(name)
+        if found is not None:
+            raise CatalogError(f'"{found.name}" is a {kind_of(found)}, not a {wanted}')
+        base = name.lower().removesuffix(REJECTED_SUFFIX)
+        if base != name.lower() and base in self.streaming:
+            raise CatalogError(
+                f'"{name}" holds the rejected rows of "{base}" and cannot be changed', hint="It can only be read."
+            )
+
+    # -- changing ---------------------------------------------------------------------------------------------------
+
+    def _next(self, **changes: Any) -> Catalog:
+        return replace(self, version=self.version + 1, **changes)
+
+    def check_free(self, name: str) -> None:
+        found = self.relation(name)
+        if found is not None:
+            raise CatalogError(
+                f'{kind_of(found)} "{found.name}" exists already', hint="Drop it first, or use IF NOT EXISTS."
+            )
+        base = name.lower().removesuffix(REJECTED_SUFFIX)
+        if base != name.lower() and base in self.streaming:
+            raise CatalogError(f'"{name}" is the name of the rejected rows of "{base}"', hint="Take another name.")
+        if (name.lower() + REJECTED_SUFFIX) in {n.lower() for n in (*self.standard, *self.sources, *self.streaming)}:
+            raise CatalogError(f'"{name}{REJECTED_SUFFIX}" exists already', hint="Take another name.")
+        if name.startswith("_"):
+            raise CatalogError(f'"{name}" starts with an underscore', hint="Such names belong to millpond.")
+
+    def with_streaming(self, table: StreamingTable) -> Catalog:
+        return self._next(streaming={**self.streaming, table.name.lower(): table}, made=self.made + 1)
+
+    def with_standard(self, table: StandardTable) -> Catalog:
+        return self._next(standard={**self.standard, table.name.lower(): table}, made=self.made + 1)
+
+    def with_source(self, source: Source) -> Catalog:
+        return self._next(sources={**self.sources, source.name.lower(): source})
+
+    def with_feed(self, feed: Feed) -> Catalog:
+        return self._next(feeds={**self.feeds, feed.name.lower(): feed})
+
+    def without(self, name: str) -> Catalog:
+        """Drop a relation; the feeds of a dropped table or source must have been dropped before."""
+        key = name.lower()
+        for feed in self.feeds.values():
+            if key in (feed.table.lower(), feed.source.lower()):
+                raise CatalogError(
+                    f'feed "{feed.name}" uses "{name}"', hint=f"Drop it first: DROP FEED {feed.name}."
+                )
+        return self._next(
+            streaming={k: v for k, v in self.streaming.items() if k != key},
+            standard={k: v for k, v in self.standard.items() if k != key},
+            sources={k: v for k, v in self.sources.items() if k != key},
+        )
+
+    def without_feed(self, name: str) -> Catalog:
+        if name.lower() not in self.feeds:
+            raise UnknownName("feed", name, [f.name for f in self.feeds.values()])
+        return self._next(feeds={k: v for k, v in self.feeds.items() if k != name.lower()})
+
+    def renamed(self, name: str, to: str) -> Catalog:
+        self.check_free(to)
+        for feed in self.feeds.values():
+            if feed.table.lower() == name.lower():
+                raise CatalogError(f'feed "{feed.name}" fills "{name}"', hint="Drop the feed first.")
+        key = name.lower()
+        if key in self.streaming:
+            rest = {k: v for k, v in self.streaming.items() if k != key}
+            return self._next(streaming={**rest, to.lower(): replace(self.streaming[key], name=to)})
+        table = self.standard_table(name)
+        others = {k: v for k, v in self.standard.items() if k != key}
+        return self._next(standard={**others, to.lower(): replace(table, name=to)})
+
+    # -- on disk ----------------------------------------------------------------------------------------------------
+
+    def save(self, pond: Path) -> None:
+        write_file(pond / FILE, json.dumps(_to_json(self), indent=1).encode())
+
+    @classmethod
+    def load(cls, pond: Path) -> Catalog:
+        try:
+            return _from_json(json.loads((pond / FILE).read_text()))
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptBlock(
+                f'the catalog of pond "{pond.name}" cannot be read', detail=str(error), hint="Restore it from a copy."
+            ) from error
+
+
+def kind_of(relation: Relation) -> str:
+    if isinstance(relation, StreamingTable):
+        return "streaming table"
+    return "standard table" if isinstance(relation, StandardTable) else "source"
+
+
+def _columns_to_json(columns: Schema) -> list[list[str]]:
+    return [[c.name, str(c.type)] for c in columns]
+
+
+def _columns_from_json(data: list[list[str]]) -> Schema:
+    return Schema(tuple(Column(name, DataType.parse(kind)) for name, kind in data))
+
+
+def _seconds(value: timedelta | None) -> float | None:
+    return None if value is None else value.total_seconds()
+
+
+def _delta(value: float | None) -> timedelta | None:
+    return None if value is None else timedelta(seconds=value)
+
+
+def _to_json(catalog: Catalog) -> dict[str, Any]:
+    return {
+        "version": catalog.version,
+        "made": catalog.made,
+        "streaming": [
+            {
+                "name": t.name,
+                "columns": _columns_to_json(t.columns),
+                "time_column": t.time_column,
+                "folder": t.folder,
+                "shards": t.shards,
+                "shard_by": t.shard_by,
+                "history": _seconds(t.history),
+                "lateness": _seconds(t.lateness),
+                "implicit_time": t.implicit_time,
+                "late": t.late,
+                "indexes": [[i.name, list(i.columns)] for i in t.indexes],
+            }
+            for t in catalog.streaming.values()
+        ],
+        "standard": [
+            {
+                "name": t.name,
+                "columns": _columns_to_json(t.columns),
+                "folder": t.folder,
+                "postgres": t.postgres,
+                "postgres_table": t.postgres_table,
+            }
+            for t in catalog.standard.values()
+        ],
+        "sources": [
+            {
+                "name": s.name,
+                "kind": s.kind,
+                "location": s.location,
+                "columns": _columns_to_json(s.columns),
+                "format": s.format,
+                "options": dict(s.options),
+            }
+            for s in catalog.sources.values()
+        ],
+        "feeds": [
+            {"name": f.name, "table": f.table, "source": f.source, "columns": f.columns, "sql": f.sql}
+            for f in catalog.feeds.values()
+        ],
+    }
+
+
+def _from_json(data: dict[str, Any]) -> Catalog:
+    streaming = {}
+    for item in data["streaming"]:
+        table = StreamingTable(
+            name=item["name"],
+            columns=_columns_from_json(item["columns"]),
+            time_column=item["time_column"],
+            folder=item["folder"],
+            shards=item["shards"],
+            shard_by=tuple(item["shard_by"]),
+            history=_delta(item["history"]),
+            lateness=_delta(item["lateness"]) or timedelta(0),
+            implicit_time=item["implicit_time"],
+            late=item["late"],
+            indexes=tuple(Index(name, tuple(columns)) for name, columns in item["indexes"]),
+        )
+        streaming[table.name.lower()] = table
+    standard = {
+        t["name"].lower(): StandardTable(
+            t["name"], _columns_from_json(t["columns"]), t["folder"], t["postgres"], t["postgres_table"]
+        )
+        for t in data["standard"]
+    }
+    sources = {
+        s["name"].lower(): Source(
+            s["name"], s["kind"], s["location"], _columns_from_json(s["columns"]), s["format"], s["options"]
+        )
+        for s in data["sources"]
+    }
+    feeds = {
+        f["name"].lower(): Feed(f["name"], f["table"], f["source"], tuple(f["columns"]), f["sql"])
+        for f in data["feeds"]
+    }
+    return Catalog(data["version"], streaming, standard, sources, feeds, data["made"])

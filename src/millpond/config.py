@@ -1,0 +1,85 @@
+"""Settings of a pond, with defaults, units and reasons; the only place that reads the environment.
+
+`WITH (...)` options of a table and keyword arguments of `connect` are these same fields.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from datetime import timedelta
+
+from millpond.duration import parse_duration
+from millpond.errors import CatalogError, nearest
+
+
+@dataclass(frozen=True)
+class Config:
+    """How a pond works. None of these changes an answer.
+
+    block_rows      rows of a shard that make a block worth archiving; about 10 MB of Parquet for eight integers
+    block_age       a block is archived after this time even if it is small
+    tick            how often the pipeline looks for work
+    tail_bytes      bound on the tail of a table in memory; intake waits (or fails without a pipeline) beyond it
+    large_rows      a one-time query that must read more rows than this goes to Spark
+    spark_master    where Spark runs
+    spark_memory    heap of the Spark driver
+    shards          parts a table's rows are split into when it does not say; 0 means one per core, at most 8
+    auto_archive    start the pipeline by itself once a table's tail holds a block for every shard
+    engine          'auto', or 'duckdb' / 'spark' to force one (for tests and comparisons)
+    """
+
+    block_rows: int = 1_000_000
+    block_age: timedelta = timedelta(seconds=60)
+    tick: timedelta = timedelta(seconds=1)
+    tail_bytes: int = 2 << 30
+    large_rows: int = 200_000_000
+    spark_master: str = "local[*]"
+    spark_memory: str = "1g"
+    shards: int = 0
+    auto_archive: bool = True
+    engine: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("block_rows", "tail_bytes", "large_rows"):
+            if getattr(self, name) < 1:
+                raise CatalogError(f"setting {name} must be at least 1, not {getattr(self, name)}")
+        if self.engine not in ("auto", "duckdb", "spark"):
+            raise CatalogError(f'setting engine cannot be "{self.engine}"', hint="Use auto, duckdb or spark.")
+
+
+PREFIX = "MILLPOND_"
+
+
+def load_config(**given: object) -> Config:
+    """Defaults, overridden by `MILLPOND_<NAME>` in the environment, overridden by arguments."""
+    names = [f.name for f in fields(Config)]
+    values: dict[str, object] = {}
+    for name in names:
+        text = os.environ.get(PREFIX + name.upper())
+        if text is not None:
+            values[name] = text
+    for name, value in given.items():
+        if name not in names:
+            close = nearest(name, names)
+            raise CatalogError(
+                f'setting "{name}" does not exist',
+                detail=f"There is: {', '.join(names)}.",
+                hint=f'Did you mean "{close}"?' if close else None,
+            )
+        values[name] = value
+    return Config(**{name: _typed(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+
+
+def _typed(name: str, value: object) -> object:
+    wanted = type(getattr(Config, name))
+    if isinstance(value, wanted):
+        return value
+    try:
+        if wanted is timedelta:
+            return parse_duration(str(value))
+        if wanted is bool:
+            return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
+        return wanted(value)
+    except (TypeError, ValueError, KeyError) as error:
+        raise CatalogError(f'setting {name} cannot be "{value}"', hint=f"It is a {wanted.__name__}.") from error

@@ -1,0 +1,91 @@
+"""Writes that survive: the few file operations millpond trusts, each with the fsync that makes it true.
+
+Everything here either happened completely and is on disk, or raised and left the old state in place. A full disk is
+reported as `DiskFull`, whatever call noticed it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from millpond.errors import DiskFull
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn "no space left" inside the block into `DiskFull`."""
+    try:
+        yield
+    except DiskFull:
+        raise
+    except OSError as error:
+        # Arrow raises OSError without errno on some paths; its text still names the cause.
+        if error.errno in _FULL or "No space left on device" in str(error):
+            raise disk_full(path) from error
+        raise
+
+
+def disk_full(path: Path) -> DiskFull:
+    return DiskFull(
+        f'no space left on the disk of "{path.name}"',
+        detail="Nothing that was acknowledged is lost; the rows of this call were not accepted.",
+        hint="Free some space and try again.",
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """Make creations, renames and deletions inside `folder` durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_file(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Create `folder` and its parents durably."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
+    """Write a whole file so that a reader sees all of it or the file that was there before.
+
+    With `replace=False` an existing file is an error (FileExistsError): this is how a version number is claimed.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with disk_errors(path):
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(handle, view) :]
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            if replace:
+                os.replace(temporary, path)
+            else:
+                os.link(temporary, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+        sync_folder(path.parent)

@@ -1,0 +1,190 @@
+"""The error tree. Every mistake a user can make raises one of these, never a bare library error.
+
+    MillpondError
+    ├── SqlError            (ValueError)    the statement is wrong; carries the SQL and the place in it
+    │   ├── SqlSyntaxError                  it cannot be read
+    │   ├── UnknownName     (LookupError)   a table, column, index, source or function does not exist
+    │   ├── TypeMismatch    (TypeError)     a value or expression has the wrong type
+    │   └── UnsupportedSql                  it can be read, but millpond does not do it
+    ├── CatalogError        (ValueError)    a definition clashes with what exists
+    ├── PondError           (OSError)       the folder, its lock or its files
+    │   ├── NotAPond
+    │   ├── SecondWriter
+    │   ├── DiskFull
+    │   └── CorruptBlock
+    ├── IntakeError         (ValueError)    rows that cannot be taken as they were offered
+    └── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
+        └── JavaMissing
+
+An error has a `primary` line (a lower-case fact naming the kind of thing and its name), an optional `detail` (facts, as
+sentences) and an optional `hint` (what to do). `code` is stable and meant for programs.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters `start` to `end` (exclusive) of a SQL text."""
+
+    start: int
+    end: int
+
+
+def underline(sql: str, span: Span) -> str:
+    """The line of `sql` that holds `span`, with the span underlined by carets.
+
+    >>> print(underline("SELECT sped FROM t", Span(7, 11)))
+    line 1: SELECT sped FROM t
+                   ^^^^
+    """
+    start = min(max(span.start, 0), len(sql))
+    line_start = sql.rfind("\n", 0, start) + 1
+    line_end = sql.find("\n", start)
+    line_end = len(sql) if line_end < 0 else line_end
+    label = f"line {sql.count(chr(10), 0, start) + 1}: "
+    width = max(1, min(span.end, line_end) - start)
+    return f"{label}{sql[line_start:line_end]}\n{' ' * (len(label) + start - line_start)}{'^' * width}"
+
+
+def nearest(name: str, existing: Iterable[str]) -> str | None:
+    """The existing name most like `name`, or None when nothing is close."""
+    by_lower = {e.lower(): e for e in existing}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None
+
+
+class MillpondError(Exception):
+    """Root of all errors raised by millpond."""
+
+    code = "millpond_error"
+
+    def __init__(self, primary: str, *, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(primary)
+        self.primary = primary
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [self.primary]
+        if self.detail:
+            parts.append(f"Detail: {self.detail}")
+        if self.hint:
+            parts.append(f"Hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class SqlError(MillpondError, ValueError):
+    """A statement is wrong. `sql` and `span` say where, when known."""
+
+    code = "sql_error"
+
+    def __init__(
+        self,
+        primary: str,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+        sql: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        super().__init__(primary, detail=detail, hint=hint)
+        self.sql = sql
+        self.span = span
+
+    def at(self, sql: str, span: Span | None) -> SqlError:
+        """This error, placed in `sql`; keeps a place it already has."""
+        if self.sql is None:
+            self.sql, self.span = sql, span
+        return self
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if self.sql is not None and self.span is not None:
+            first, _, rest = text.partition("\n")
+            text = first + "\n" + underline(self.sql, self.span) + ("\n" + rest if rest else "")
+        return text
+
+
+class SqlSyntaxError(SqlError):
+    code = "sql_syntax"
+
+
+class UnknownName(SqlError, LookupError):
+    """Something named in a statement does not exist; offers the nearest name that does."""
+
+    code = "unknown_name"
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        existing: Iterable[str] = (),
+        *,
+        where: str = "",
+        hint: str | None = None,
+        sql: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        names = sorted(set(existing))
+        close = nearest(name, names)
+        if hint is None:
+            hint = f'Did you mean "{close}"?' if close else None
+        detail = None
+        if close is None and names:
+            detail = f"There is: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}."
+        super().__init__(f'{kind} "{name}" does not exist{where}', detail=detail, hint=hint, sql=sql, span=span)
+        self.kind = kind
+        self.name = name
+
+
+class TypeMismatch(SqlError, TypeError):
+    code = "type_mismatch"
+
+
+class UnsupportedSql(SqlError):
+    code = "unsupported_sql"
+
+
+class CatalogError(MillpondError, ValueError):
+    code = "catalog_error"
+
+
+class PondError(MillpondError, OSError):
+    code = "pond_error"
+
+
+class NotAPond(PondError):
+    code = "not_a_pond"
+
+
+class SecondWriter(PondError):
+    code = "second_writer"
+
+
+class DiskFull(PondError):
+    code = "disk_full"
+
+
+class CorruptBlock(PondError):
+    code = "corrupt_block"
+
+
+class IntakeError(MillpondError, ValueError):
+    code = "intake_error"
+
+
+class EngineError(MillpondError, RuntimeError):
+    code = "engine_error"
+
+
+class JavaMissing(EngineError):
+    code = "java_missing"
+
+
+class RowsRejected(UserWarning):
+    """Some offered rows were malformed and went to the table's `_rejected` table."""

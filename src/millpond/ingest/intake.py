@@ -1,0 +1,227 @@
+"""The intake of a streaming table: one order of steps, in one place, whatever the source.
+
+    convert -> reject malformed rows -> judge lateness -> number -> split by shard -> append rows, rejects and position
+
+Invariant. rows offered = rows accepted + rows rejected, always; the rows of an offer, its rejected rows and the source's
+position after it become durable together, so that an offer is taken exactly once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millpond.arrow import BadRow, row_texts, to_batch
+from millpond.clock import Clock
+from millpond.errors import IntakeError, RowsRejected
+from millpond.ingest.lateness import earliest_times
+from millpond.ingest.shards import shard_numbers, split
+from millpond.schema import SEQ, Schema
+from millpond.table.block import ticks
+from millpond.table.log import REJECTED_SCHEMA, NewFrame
+from millpond.table.stream import StreamTable
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of an offer: `accepted` rows are durable and visible; rejected ones are in `<table>_rejected`."""
+
+    table: str
+    accepted: int
+    late: int = 0
+    malformed: int = 0
+    first_reason: str | None = field(default=None, compare=False)
+
+    @property
+    def rejected(self) -> int:
+        return self.late + self.malformed
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an offer comes from: a source's name and its position after this offer; `places` locate single rows."""
+
+    source: str = "append"
+    position: Any = None
+    places: Callable[[int], str] = str
+
+
+class Intake:
+    """Takes offers for one table, from any thread."""
+
+    def __init__(self, table: StreamTable, clock: Clock, make_room: Callable[[StreamTable], None]) -> None:
+        self.table = table
+        self._clock = clock
+        self._make_room = make_room
+        self._turn = 0
+
+    def offer(
+        self, rows: Any, origin: Origin = Origin(), *, bad: Sequence[BadRow] = (), columns: Schema | None = None
+    ) -> Receipt:
+        """Take rows. `bad` are rows the source could not even read. Returns when everything is durable."""
+        definition = self.table.definition
+        time = definition.time_column
+        wanted = columns if columns is not None else definition.explicit if definition.implicit_time else definition.columns
+        required = () if definition.implicit_time else (time,)
+        offer = to_batch(rows, wanted, definition.name, required=required)
+        batch = offer.batch
+        places = np.arange(batch.num_rows) if offer.index is None else offer.index.to_numpy()
+        rejects = [*bad, *offer.bad]
+        self._make_room(self.table)
+        with self.table.lock:
+            state = self.table.state
+            arrival = max(self._clock.micros(), state.at)
+            if definition.implicit_time:
+                stamps = pa.array(np.full(batch.num_rows, arrival)).cast(pa.timestamp("us", tz="UTC"))
+                arrays = {**{n: batch.column(i) for i, n in enumerate(batch.schema.names)}, time: stamps}
+                batch = pa.RecordBatch.from_arrays(
+                    [arrays[n] for n in definition.columns.names], names=definition.columns.names
+                )
+            batch, places = self._reject_null_times(batch, places, rejects)
+            malformed = len(rejects)
+            times = ticks(batch.column(batch.schema.get_field_index(time)))
+            batch, times, late = self._reject_late(batch, times, places, rejects)
+            receipt = Receipt(
+                definition.name, batch.num_rows, late, malformed, rejects[0].reason if rejects else None
+            )
+            if receipt.accepted or receipt.rejected or origin.position is not None:
+                self._append(batch, times, rejects, origin, receipt, arrival)
+        return receipt
+
+    def advance(self, time: int) -> None:
+        """A heartbeat: nothing earlier than `time` is still to come."""
+        with self.table.lock:
+            state = self.table.state
+            if state.heartbeat is not None and time <= state.heartbeat:
+                return
+            self._append(None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), self._clock.micros(), heartbeat=time)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _reject_null_times(
+        self, batch: pa.RecordBatch, places: npt.NDArray[np.int64], rejects: list[BadRow]
+    ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64]]:
+        name = self.table.definition.time_column
+        column = batch.column(batch.schema.get_field_index(name))
+        if not column.null_count:
+            return batch, places
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        texts = row_texts(batch.filter(pa.array(missing)))
+        reason = f'time column "{name}" is NULL'
+        rejects += [BadRow(int(i), reason, text) for i, text in zip(places[missing], texts, strict=True)]
+        return batch.filter(pa.array(~missing)), places[~missing]
+
+    def _reject_late(
+        self,
+        batch: pa.RecordBatch,
+        times: npt.NDArray[np.int64],
+        places: npt.NDArray[np.int64],
+        rejects: list[BadRow],
+    ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64], int]:
+        definition, state = self.table.definition, self.table.state
+        lateness = definition.unit.ticks(definition.lateness)
+        earliest = earliest_times(times, state.highest, state.heartbeat, lateness)
+        if definition.late == "keep":
+            earliest = np.full(len(times), np.iinfo(np.int64).min)
+        now = self.table.now
+        if definition.history is not None and now is not None:
+            earliest = np.maximum(earliest, now - definition.unit.ticks(definition.history))
+        late = times < earliest
+        if not late.any():
+            return batch, times, 0
+        texts = row_texts(batch.filter(pa.array(late)))
+        name = definition.time_column
+        for place, text, time, limit in zip(places[late], texts, times[late], earliest[late], strict=True):
+            rejects.append(BadRow(int(place), f"late: {name} = {time} is before {limit}", text))
+        return batch.filter(pa.array(~late)), times[~late], int(late.sum())
+
+    def _append(
+        self,
+        batch: pa.RecordBatch | None,
+        times: npt.NDArray[np.int64],
+        rejects: Sequence[BadRow],
+        origin: Origin,
+        receipt: Receipt,
+        arrival: int,
+        heartbeat: int | None = None,
+    ) -> None:
+        table = self.table
+        state = table.state
+        highest = state.highest
+        shards: list[tuple[int, pa.RecordBatch]] = []
+        if batch is not None and batch.num_rows:
+            highest = max(int(times.max()), highest) if highest is not None else int(times.max())
+            shards = self._shards(batch)
+        positions = state.positions
+        if origin.position is not None:
+            positions = {**positions, origin.source: origin.position}
+        new = replace(
+            state,
+            highest=highest,
+            heartbeat=state.heartbeat if heartbeat is None else heartbeat,
+            positions=positions,
+            late=state.late + receipt.late,
+            malformed=state.malformed + receipt.malformed,
+            at=arrival,
+        )
+        table.append(
+            NewFrame(
+                first=table.next_row,
+                rows=receipt.accepted,
+                first_rejected=table.next_rejected,
+                least=int(times.min()) if len(times) else 0,
+                greatest=int(times.max()) if len(times) else 0,
+                state=new,
+                shards=shards,
+                rejected=self._rejected(rejects, origin, arrival) if rejects else None,
+            )
+        )
+
+    def _shards(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
+        definition = self.table.definition
+        first = self.table.next_row
+        numbers = pa.array(np.arange(first, first + batch.num_rows, dtype=np.int64))
+        numbered = batch.append_column(pa.field(SEQ, pa.int64()), numbers)
+        if definition.shards == 1:
+            return [(0, numbered)]
+        if not definition.shard_by:  # any shard will do: take turns, frame by frame
+            self._turn = (self._turn + 1) % definition.shards
+            return [(self._turn, numbered)]
+        return split(numbered, shard_numbers(numbered, definition.shard_by, definition.shards), definition.shards)
+
+    def _rejected(self, rejects: Sequence[BadRow], origin: Origin, arrival: int) -> pa.RecordBatch:
+        count = len(rejects)
+        first = self.table.next_rejected
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(np.full(count, arrival)).cast(pa.timestamp("us", tz="UTC")),
+                pa.array([r.reason for r in rejects], pa.string()),
+                pa.array([origin.source] * count, pa.string()),
+                pa.array([origin.places(r.index) for r in rejects], pa.string()),
+                pa.array([r.text for r in rejects], pa.string()),
+                pa.array(np.arange(first, first + count, dtype=np.int64)),
+            ],
+            schema=REJECTED_SCHEMA,
+        )
+
+
+def warn_malformed(receipt: Receipt) -> None:
+    """Tell a caller who is there to hear it that rows were malformed; late rows are ordinary and only counted."""
+    if receipt.malformed:
+        total = receipt.accepted + receipt.rejected
+        warnings.warn(
+            f"{receipt.malformed} of {total} rows offered to \"{receipt.table}\" were malformed; first: "
+            f'{receipt.first_reason}. They are in "{receipt.table}_rejected".',
+            RowsRejected,
+            stacklevel=3,
+        )
+
+
+def bad_time(value: Any, table: str) -> IntakeError:
+    return IntakeError(f'{value!r} is not a time of table "{table}"', hint="Give a value of its time column's type.")

@@ -1,0 +1,76 @@
+"""One writer at a time. The lock is the operating system's (`flock`), so it ends with the process, however that ends.
+
+The lock file also says who holds it, for the message to a second writer; that text has no other meaning.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+from millpond.errors import SecondWriter
+
+FILE = "writer.lock"
+
+
+class WriterLock:
+    def __init__(self, pond: Path) -> None:
+        self._path = pond / FILE
+        self._pond = pond
+        self._handle: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._handle is not None
+
+    def acquire(self) -> None:
+        """Take the lock or raise `SecondWriter`; never waits."""
+        if self._handle is not None:
+            return
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            raise SecondWriter(
+                f'pond "{self._pond.name}" is being written by another process',
+                detail=holder(self._pond),
+                hint="Stop that process first, or only read: any number of readers may open the pond.",
+            ) from error
+        os.ftruncate(handle, 0)
+        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
+        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode(), 0)
+        self._handle = handle
+
+    def release(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def holder(pond: Path) -> str | None:
+    """Who wrote the lock file last, in words."""
+    try:
+        who = json.loads((pond / FILE).read_text())
+        return f"Process {who['pid']} on {who['host']} holds it: {who['command'] or 'unnamed'}."
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def is_written(pond: Path) -> bool:
+    """Whether some process holds the writer lock now."""
+    try:
+        handle = os.open(pond / FILE, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(handle)

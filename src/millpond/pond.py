@@ -1,0 +1,408 @@
+"""The pond: the one front object. It opens a folder, wires the stages together and decides nothing itself.
+
+    rows -> ingest -> table (log, tail, archive) <- query <- SQL
+                          ^ archive work, by tick (Spark) or in place
+
+Threads. Any thread may ask and append. Changes of definitions and archive work are serialised by `work`; a table's own
+lock orders its appends. The writer lock of the folder is taken at the first change, never to read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from millpond import catalog as definitions
+from millpond.arrow import BadRow
+from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
+from millpond.clock import Clock, SystemClock
+from millpond.config import Config, load_config
+from millpond.durable import make_folder, write_file
+from millpond.errors import IntakeError, JavaMissing, NotAPond, PondError
+from millpond.ingest.feed import FeedRunner
+from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
+from millpond.lock import WriterLock, is_written
+from millpond.query.bind import Use
+from millpond.query.bounds import to_ticks
+from millpond.query.local import Local
+from millpond.result import Result
+from millpond.sources.base import open_source
+from millpond.sql.parser import parse
+from millpond.runner import Runner
+from millpond.table import postgres
+from millpond.table.keeper import Keeper, Round
+from millpond.table.manifest import ArchiveFile
+from millpond.table.standard import StandardStore
+from millpond.table.store import Bounds, Snapshot
+from millpond.table.stream import StreamTable
+from millpond.table.work import Task
+from millpond.tick.pipeline import Pipeline
+
+MARKER = "millpond.json"
+FORMAT = 1
+
+
+def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None, **settings: object) -> Pond:
+    """Open the pond in the folder `path`, making it if it does not exist (unless `create` is False).
+
+    Settings are the fields of `millpond.config.Config`, for example `block_rows=100_000`. No JVM is started.
+
+    >>> import tempfile
+    >>> with connect(tempfile.mkdtemp()) as db:
+    ...     db.sql("SELECT 1 + 1 AS two").rows()
+    [(2,)]
+    """
+    folder = Path(path)
+    config = load_config(**settings)
+    _check_folder(folder, create)
+    return Pond(folder, config, clock or SystemClock())
+
+
+def _check_folder(folder: Path, create: bool) -> None:
+    if (folder / MARKER).exists():
+        try:
+            written = json.loads((folder / MARKER).read_text())["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise NotAPond(f'"{folder}" has a damaged {MARKER}', hint="Restore it from a copy.") from error
+        if written != FORMAT:
+            raise NotAPond(
+                f'pond "{folder.name}" has format {written}, this millpond reads {FORMAT}', hint="Update millpond."
+            )
+        return
+    if folder.exists() and not folder.is_dir():
+        raise NotAPond(f'"{folder}" is a file, not a pond', hint="Give the path of a folder.")
+    if folder.exists() and any(p for p in folder.iterdir() if p.name != definitions.FILE):
+        raise NotAPond(
+            f'"{folder}" is not a pond',
+            detail=f"It holds other files and no {MARKER}.",
+            hint="Give the folder of a pond, or one that is empty or does not exist yet.",
+        )
+    if not create:
+        raise NotAPond(f'there is no pond at "{folder}"', hint="CREATE a table there first, or check the path.")
+    make_folder(folder.resolve())
+    Catalog().save(folder)
+    write_file(folder / MARKER, json.dumps({"format": FORMAT, "id": str(uuid.uuid4())}).encode())
+
+
+class Pond:
+    """An open pond. Get one from `millpond.connect`; use it from any thread; close it, or use it in a `with`."""
+
+    def __init__(self, folder: Path, config: Config, clock: Clock) -> None:
+        self.folder = folder.resolve()
+        self.config = config
+        self.clock = clock
+        self.work = threading.RLock()
+        self.catalog = Catalog.load(self.folder)
+        self.local = Local()
+        self._lock = WriterLock(self.folder)
+        self._streams: dict[str, StreamTable] = {}
+        self._intakes: dict[str, Intake] = {}
+        self._standards: dict[str, StandardStore] = {}
+        self._feeds: dict[str, FeedRunner] = {}
+        self._keeper = Keeper(clock, config.block_rows, round(config.block_age.total_seconds() * 1e6))
+        self._round: Round | None = None
+        self._pipeline: Pipeline | None = None
+        self._closed = False
+
+    # -- asking and telling -----------------------------------------------------------------------------------------
+
+    def sql(self, text: str) -> Result:
+        """Run one or more statements separated by `;`. Returns the result of the last."""
+        self._check_open()
+        result = Result()
+        for statement in parse(text):
+            result = Runner(self).run(statement)
+        return result
+
+    def append(self, table: str, rows: Any) -> Receipt:
+        """Add rows to a table; returns when they are durable.
+
+        `rows` is an Arrow table, a pandas frame, or a list of dicts or tuples. Late and malformed rows of a streaming
+        table go to `<table>_rejected`; the receipt counts them.
+        """
+        self._check_open()
+        self.own()
+        found = self.catalog.relation(table)
+        if isinstance(found, StandardTable):
+            count = Runner(self).insert_standard(found, rows)
+            return Receipt(found.name, count)
+        receipt = self.intake(table).offer(rows)
+        warn_malformed(receipt)
+        return receipt
+
+    def advance(self, table: str, time: Any) -> None:
+        """A heartbeat: nothing earlier than `time` is still to come, so `now` is at least `time`."""
+        self._check_open()
+        self.own()
+        self.intake(table).advance(to_ticks(time, self.catalog.streaming_table(table)))
+
+    def now(self, table: str) -> Any:
+        """The table's time: nothing earlier is still to come. None before its first row."""
+        self.refresh()
+        return Runner(self).time_value(self.stream(table))
+
+    # -- the pipeline -----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the pipeline (Spark) and the feeds in the background. Returns at once."""
+        self._check_open()
+        self.own()
+        with self.work:
+            if self._pipeline is None or not self._pipeline.alive:
+                c = self.config
+                folder = self.folder / "run"
+                self._pipeline = Pipeline(self, folder, c.tick.total_seconds(), c.spark_master, c.spark_memory)
+                self._pipeline.start()
+            for feed in self.catalog.feeds.values():
+                self.start_feed(feed)
+
+    def archive(self, timeout: float = 600.0) -> None:
+        """Move everything accepted so far into the archive now: through the pipeline if it runs, else in place."""
+        self._check_open()
+        self.own()
+        if self._pipeline is not None and self._pipeline.alive:
+            self._pipeline.flush(timeout)
+        else:
+            self.archive_in_place()
+
+    def archive_in_place(self) -> None:
+        """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
+        with self.work:
+            while tasks := self.next_tasks(force=True):
+                name = f"here-{uuid.uuid4().hex[:8]}"
+                self.commit_results([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
+
+    def next_tasks(self, *, force: bool) -> Sequence[Task]:
+        """Called by the pipeline under `work`: what is due now."""
+        tables = list(self.streams().values())
+        self._keeper.expire(tables)
+        self._keeper.clean(tables)
+        self._round = self._keeper.plan(tables, force=force)
+        return self._round.tasks
+
+    def commit_results(self, results: Sequence[Sequence[ArchiveFile]]) -> None:
+        """Called by the pipeline under `work`: what came out of the tasks last handed out."""
+        assert self._round is not None
+        self._keeper.commit(self._round, results, self.streams())
+
+    # -- state ------------------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """What the pond holds and does, as plain values."""
+        self._check_open()
+        self.refresh()
+        tables = {}
+        for name, table in self.streams().items():
+            version = table.rows.manifest.current
+            tables[name] = {
+                "rows": table.rows.snapshot().rows,
+                "tail_rows": table.rows.tail.rows,
+                "tail_bytes": table.rows.tail.bytes,
+                "archived_rows": version.rows,
+                "files": len(version.files),
+                "bytes": version.bytes,
+                "accepted": table.next_row,
+                "late": table.state.late,
+                "malformed": table.state.malformed,
+                "now": Runner(self).time_value(table),
+            }
+        pipeline = self._pipeline
+        return {
+            "pond": str(self.folder),
+            "written": self._lock.held or is_written(self.folder),
+            "tables": tables,
+            "standard_tables": sorted(t.name for t in self.catalog.standard.values()),
+            "feeds": {
+                n: {"rows": f.rows, "error": str(f.error) if f.error else None} for n, f in self._feeds.items()
+            },
+            "pipeline": None
+            if pipeline is None
+            else {
+                "running": pipeline.alive,
+                "ready": pipeline.ready.is_set(),
+                "ticks": pipeline.ticks,
+                "error": str(pipeline.error) if pipeline.error else None,
+            },
+        }
+
+    def close(self) -> None:
+        """Stop feeds and pipeline and let go of the folder. Everything accepted is durable already."""
+        if self._closed:
+            return
+        self._closed = True
+        for runner in self._feeds.values():
+            runner.stop(10.0)
+        if self._pipeline is not None:
+            self._pipeline.stop()
+        for table in self._streams.values():
+            table.close()
+        self.local.close()
+        self._lock.release()
+
+    def __enter__(self) -> Pond:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Pond({str(self.folder)!r})"
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise PondError(f'pond "{self.folder.name}" is closed', hint="Open it again with millpond.connect.")
+
+    # -- for the stages ---------------------------------------------------------------------------------------------
+
+    def own(self) -> None:
+        """Become the writer, if not yet."""
+        with self.work:
+            if self._lock.held:
+                return
+            self._lock.acquire()
+            try:
+                self.catalog = Catalog.load(self.folder)
+                for name in list(self._streams):
+                    if name not in self.catalog.streaming:
+                        del self._streams[name]
+                for table in self.streams().values():
+                    table.become_writer()
+                    for store in (table.rows, table.rejected):
+                        store.delete_strays(self.clock.micros() / 1e6)
+            except BaseException:
+                self._lock.release()
+                raise
+
+    def change_catalog(self, catalog: Catalog) -> None:
+        """Make a new catalog durable and current."""
+        catalog.save(self.folder)
+        self.catalog = catalog
+
+    def refresh(self) -> None:
+        """As a reader, take in what the writer did."""
+        if self._lock.held:
+            return
+        with self.work:
+            self.catalog = Catalog.load(self.folder)
+            for table in self.streams().values():
+                table.refresh()
+            for standard in self._standards.values():
+                standard.refresh()
+
+    def streams(self) -> dict[str, StreamTable]:
+        """All streaming tables, opened."""
+        with self.work:
+            for name in list(self.catalog.streaming):
+                self.stream(name)
+            for name in [n for n in self._streams if n not in self.catalog.streaming]:
+                self.forget(name)
+            return dict(self._streams)
+
+    def stream(self, name: str) -> StreamTable:
+        definition = self.catalog.streaming_table(name)
+        with self.work:
+            found = self._streams.get(definition.name)
+            if found is None or found.definition.folder != definition.folder:
+                found = StreamTable(self.folder, definition)
+                if self._lock.held:
+                    found.become_writer()
+                self._streams[definition.name] = found
+            elif found.definition != definition:
+                found.redefine(definition)
+            return found
+
+    def intake(self, name: str) -> Intake:
+        table = self.stream(name)
+        with self.work:
+            found = self._intakes.get(table.definition.name)
+            if found is None or found.table is not table:
+                found = self._intakes[table.definition.name] = Intake(table, self.clock, self._make_room)
+            return found
+
+    def standard(self, definition: StandardTable) -> StandardStore:
+        with self.work:
+            found = self._standards.get(definition.name)
+            if found is None or found.definition != definition:
+                found = self._standards[definition.name] = StandardStore(self.folder, definition, self.clock)
+            return found
+
+    def forget(self, name: str) -> None:
+        """Close what belongs to a dropped table."""
+        table = self._streams.pop(name, None)
+        if table is not None:
+            table.close()
+        self._intakes.pop(name, None)
+        self._standards.pop(name, None)
+
+    def _make_room(self, table: StreamTable) -> None:
+        """Called before each append: keep the tail within its bound, starting the pipeline when it is worth it."""
+        tail = table.rows.tail
+        c = self.config
+        if c.auto_archive and self._pipeline is None and tail.rows >= c.block_rows * table.definition.shards:
+            with contextlib.suppress(JavaMissing):
+                self.start()
+        waiting = threading.Event()
+        while tail.bytes > c.tail_bytes:
+            pipeline = self._pipeline
+            if pipeline is None or not pipeline.alive:
+                reason = pipeline.error if pipeline is not None else None
+                raise IntakeError(
+                    f'the tail of table "{table.definition.name}" is full ({tail.bytes >> 20} MB)',
+                    detail=f"Nothing is archiving it{f': {reason}' if reason else ''}.",
+                    hint="Start the pipeline with start(), or call archive().",
+                )
+            pipeline.wake()
+            waiting.wait(0.05)
+
+    # -- feeds ------------------------------------------------------------------------------------------------------
+
+    def start_feed(self, feed: Feed) -> None:
+        with self.work:
+            running = self._feeds.get(feed.name)
+            if running is not None and running.error is None:
+                return
+            source = self.catalog.source(feed.source)
+            reader = open_source(source, self.folder / "feeds" / feed.name, self.clock)
+            position = self.stream(feed.table).state.positions.get(feed.name)
+            if position is not None:
+                reader.seek(position)
+            transform = Runner(self).feed_transform(feed)
+
+            def offer(rows: Any, origin: Origin, bad: Sequence[BadRow]) -> Receipt:
+                return self.intake(feed.table).offer(rows, origin, bad=bad)
+
+            runner = FeedRunner(feed.name, reader, offer, transform, self.clock)
+            self._feeds[feed.name] = runner
+            runner.start()
+
+    def stop_feed(self, name: str) -> None:
+        runner = self._feeds.pop(name, None)
+        if runner is not None:
+            runner.stop(30.0)
+
+    # -- the shelf: what the planner asks for -----------------------------------------------------------------------
+
+    def snapshot(self, use: Use) -> Snapshot | None:
+        if isinstance(use.table, StreamingTable):
+            table = self.stream(use.table.name)
+            return (table.rejected if use.rejected else table.rows).snapshot()
+        if isinstance(use.table, StandardTable) and use.table.postgres is None:
+            return self.standard(use.table).store.snapshot()
+        return None
+
+    def time(self, use: Use) -> int | None:
+        return self.stream(use.table.name).now if isinstance(use.table, StreamingTable) else None
+
+    def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
+        assert isinstance(use.table, StandardTable)
+        assert use.table.postgres is not None
+        table = use.table.postgres_table or use.table.name
+        return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
+

@@ -1,0 +1,1 @@
+"""Asking once: resolving a query against the catalog, deciding what to read and where, and reading it."""

@@ -1,0 +1,290 @@
+"""Names to meaning: a SELECT as written becomes a tree in which every table and column is known.
+
+Each use of a streaming or standard table gets a relation name of its own (`__r0`, `__r1`, ...) and a `Use` that says which
+table, through which window. Engines then only have to provide those relations. All errors about names are raised here,
+with the place in the SQL.
+
+A window shows the explicit columns: `*` over it leaves out the time column, which can still be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from millpond.catalog import (
+    REJECTED_COLUMNS,
+    REJECTED_SUFFIX,
+    Catalog,
+    Source,
+    StandardTable,
+    StreamingTable,
+)
+from millpond.errors import SqlError, UnknownName, UnsupportedSql
+from millpond.schema import SEQ, Schema
+from millpond.sql.dialect import Millpond, span_of
+from millpond.sql.statements import Window
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of a table in a query. `rejected`: the rejected rows of a streaming table are meant."""
+
+    name: str
+    alias: str
+    table: StreamingTable | StandardTable | Source
+    window: Window | None = None
+    rejected: bool = False
+
+    @property
+    def columns(self) -> Schema:
+        return REJECTED_COLUMNS if self.rejected else self.table.columns
+
+    @property
+    def time_column(self) -> str | None:
+        if self.rejected:
+            return "arrival"
+        return self.table.time_column if isinstance(self.table, StreamingTable) else None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A query whose names are resolved. `names` are the output columns as the user wrote them."""
+
+    tree: exp.Query
+    uses: Mapping[str, Use]
+    names: tuple[str, ...]
+    scopes: list[Scope] = field(default_factory=list, compare=False)
+
+
+def bind(query: exp.Expression, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
+    """Resolve a query. `sql` is the text it came from, for errors."""
+    tree = query.copy()
+    if not isinstance(tree, exp.Query):
+        raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
+    try:
+        scopes = traverse_scope(tree)
+        uses = _name_relations(scopes, catalog, sql, allow_sources)
+        for scope in scopes:
+            _rewrite_periods(scope, uses, sql)
+            _expand_window_stars(scope, uses)
+            _name_outputs(scope.expression)
+        names = tuple(_as_written(tree))
+        aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
+        schema = {u.name: {**{c.name: str(c.type) for c in u.columns}, SEQ: "BIGINT"} for u in uses.values()}
+        tree = qualify(
+            tree,
+            dialect=Millpond,
+            schema=schema,
+            validate_qualify_columns=False,
+            quote_identifiers=True,
+            expand_alias_refs=True,
+        )
+        scopes = traverse_scope(tree)
+        _check_columns(scopes, uses, aliases, sql)
+        tree = annotate_types(tree, schema=schema, dialect=Millpond)
+    except SqlError as error:
+        raise error.at(sql, None) from error.__cause__
+    except (OptimizeError, SqlglotError) as error:
+        raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
+    assert isinstance(tree, exp.Query)
+    outputs = tuple(tree.named_selects)
+    return Bound(tree, uses, names if len(names) == len(outputs) else outputs, scopes)
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sources: bool) -> dict[str, Use]:
+    uses: dict[str, Use] = {}
+    seen: set[int] = set()
+    for scope in scopes:
+        for source in scope.sources.values():
+            if not isinstance(source, exp.Table) or id(source) in seen or not isinstance(source.this, exp.Identifier):
+                continue
+            seen.add(id(source))
+            use = _resolve(source, catalog, sql, len(uses), allow_sources)
+            uses[use.name] = use
+            if not source.alias:
+                source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
+            source.set("db", None)
+            source.set("catalog", None)
+            source.set("this", exp.to_identifier(use.name))
+    return uses
+
+
+def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sources: bool) -> Use:
+    name = node.name
+    window = node.meta.get("window")
+    if node.args.get("db") is not None:
+        raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint="Tables of a pond have plain names.")
+    table = catalog.relation(name)
+    rejected = False
+    if table is None and name.lower().endswith(REJECTED_SUFFIX):
+        table = catalog.streaming.get(name.lower().removesuffix(REJECTED_SUFFIX))
+        rejected = table is not None
+    if table is None:
+        raise UnknownName("table", name, catalog.relation_names(), sql=sql, span=span_of(node))
+    if isinstance(table, Source) and not allow_sources:
+        raise UnsupportedSql(
+            f'source "{name}" cannot be queried',
+            hint=f"Let its rows flow into a streaming table: INSERT INTO <table> SELECT ... FROM {name}.",
+            sql=sql,
+            span=span_of(node),
+        )
+    if window is not None:
+        if not isinstance(table, StreamingTable) or rejected:
+            raise UnsupportedSql(
+                f'"{name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
+            )
+        for column in window.columns:
+            if column not in table.columns:
+                raise UnknownName(
+                    "column", column, table.columns.names, where=f' in table "{name}"', sql=sql, span=span_of(node)
+                )
+    return Use(f"__r{number}", node.alias_or_name, table, window, rejected)
+
+
+def _uses_by_alias(scope: Scope, uses: Mapping[str, Use]) -> dict[str, Use]:
+    found = {}
+    for alias, source in scope.sources.items():
+        if isinstance(source, exp.Table) and source.name in uses:
+            found[alias.lower()] = uses[source.name]
+    return found
+
+
+# -- VALID(s) OVERLAPS PERIOD(a, b) -----------------------------------------------------------------------------------
+
+
+def _rewrite_periods(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
+    """A row is valid at its time; it overlaps the half-open period [a, b) if a <= time < b, as in SQL:2011."""
+    by_alias = _uses_by_alias(scope, uses)
+    for node in list(scope.find_all(exp.Overlaps)):
+        valid, period = node.this, node.expression
+        if not (_is_call(valid, "VALID", 1) and _is_call(period, "PERIOD", 2)):
+            raise UnsupportedSql(
+                "OVERLAPS is written VALID(<table>) OVERLAPS PERIOD(<from>, <to>)", sql=sql, span=span_of(node)
+            )
+        name = valid.expressions[0].name
+        use = by_alias.get(name.lower())
+        if use is None:
+            raise UnknownName("table", name, by_alias, where=" in this FROM", sql=sql, span=span_of(valid))
+        if use.time_column is None:
+            raise UnsupportedSql(f'"{name}" has no time column', sql=sql, span=span_of(valid))
+        column = exp.column(use.time_column, table=name)
+        low, high = period.expressions
+        if use.columns.find(use.time_column, name).type.name == "TIMESTAMP":
+            low, high = (exp.cast(e, "timestamp") if e.is_string else e for e in (low, high))
+        node.replace(exp.paren(exp.and_(exp.GTE(this=column, expression=low), exp.LT(this=column.copy(), expression=high))))
+
+
+def _is_call(node: exp.Expression, name: str, arguments: int) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == name and len(node.expressions) == arguments
+
+
+# -- stars and names --------------------------------------------------------------------------------------------------
+
+
+def _expand_window_stars(scope: Scope, uses: Mapping[str, Use]) -> None:
+    select = scope.expression
+    by_alias = _uses_by_alias(scope, uses)
+    windowed = {a: u for a, u in by_alias.items() if u.window is not None}
+    if not windowed or not isinstance(select, exp.Select):
+        return
+    if any(j.args.get("using") or j.args.get("method") for j in select.args.get("joins") or ()):
+        return
+    expressions: list[exp.Expression] = []
+    for item in select.expressions:
+        if isinstance(item, exp.Star) and not item.args.get("except_") and not item.args.get("except"):
+            for alias in scope.sources:
+                expressions += _star(alias, windowed.get(alias.lower()))
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            expressions += _star(item.table, windowed.get(item.table.lower()))
+        else:
+            expressions.append(item)
+    select.set("expressions", expressions)
+
+
+def _star(alias: str, use: Use | None) -> list[exp.Expression]:
+    if use is None:
+        return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias))]
+    assert isinstance(use.table, StreamingTable)
+    return [exp.column(c.name, table=alias) for c in use.table.explicit]
+
+
+def _name_outputs(select: exp.Expression) -> None:
+    """Unnamed results are named after their text, alike in both engines."""
+    if not isinstance(select, exp.Select):
+        return
+    for item in list(select.expressions):
+        if item.is_star or isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.alias_or_name:
+            if not isinstance(item, (exp.Func, exp.Literal, exp.Cast)):
+                continue
+        text = item.sql(dialect="spark", normalize_functions="lower")
+        item.replace(exp.alias_(item.copy(), text, quoted=True))
+
+
+def _as_written(tree: exp.Query) -> list[str]:
+    select: exp.Expression = tree
+    while isinstance(select, (exp.SetOperation, exp.Subquery)):
+        select = select.this
+    if not isinstance(select, exp.Select) or select.is_star:
+        return []
+    return [e.alias_or_name for e in select.expressions]
+
+
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str], sql: str) -> None:
+    """Every column must have been found; a missing one is reported with the nearest name."""
+    for scope in scopes:
+        names: dict[str, list[str]] = {}
+        for alias, source in scope.sources.items():
+            if isinstance(source, Scope):
+                outputs = source.expression.named_selects if isinstance(source.expression, exp.Query) else []
+                names[alias] = list(outputs)
+            elif source.name in uses:
+                names[alias] = [*uses[source.name].columns.names, SEQ]
+        for column in scope.columns:
+            if isinstance(column.this, exp.Star):
+                continue
+            known = names.get(column.table)
+            if column.table and known is None:
+                if column.table in scope.sources or scope.parent is not None:
+                    continue
+                raise UnknownName("table", column.table, names, where=" in this FROM", sql=sql, span=span_of(column))
+            if not column.table and scope.is_root is False and scope.parent is not None and not names:
+                continue
+            if not column.table or (known is not None and column.name.lower() not in {n.lower() for n in known}):
+                if any(not n for n in names.values()) or (not column.table and column.name.lower() in aliases):
+                    continue
+                where, candidates = _where(names, column.table, uses, scope)
+                if not column.table and sum(column.name.lower() in {n.lower() for n in ns} for ns in names.values()) > 1:
+                    raise SqlError(
+                        f'column "{column.name}" is ambiguous',
+                        detail=f"It is in {', '.join(sorted(a for a in names))}.",
+                        hint=f"Write <table>.{column.name}.",
+                        sql=sql,
+                        span=span_of(column),
+                    )
+                raise UnknownName("column", column.name, candidates, where=where, sql=sql, span=span_of(column))
+
+
+def _where(
+    names: Mapping[str, list[str]], table: str, uses: Mapping[str, Use], scope: Scope
+) -> tuple[str, list[str]]:
+    if table:
+        return f' in "{table}"', [n for n in names[table] if n != SEQ]
+    if len(names) == 1:
+        alias = next(iter(names))
+        source = scope.sources[alias]
+        real = uses[source.name].table.name if isinstance(source, exp.Table) and source.name in uses else alias
+        return f' in table "{real}"', [n for n in names[alias] if n != SEQ]
+    return "", [n for ns in names.values() for n in ns if n != SEQ]

@@ -1,0 +1,191 @@
+"""One-time queries in the driver: DuckDB over the selected Parquet files and the tail's Arrow blocks.
+
+The connection lives as long as the pond, so that DuckDB keeps Parquet footers in memory. Each query has a cursor of its
+own: registered tails and settings of one query are invisible to others, and queries may run from several threads.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from millpond.arrow import arrow_schema, conform
+from millpond.errors import CorruptBlock, EngineError, MillpondError
+from millpond.query.bind import Use
+from millpond.query.plan import Fetched, Plan, Tiers, used_columns
+from millpond.query.relation import DUCKDB, through_window, united
+from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.sql.translate import configure
+from millpond.table.manifest import ArchiveFile
+from millpond.table.store import tail_table
+
+_FEW_GROUPS = 0.5  # below this share of a file's row groups, read just those
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows, and with profiling how much was really read."""
+
+    rows: pa.Table
+    bytes_read: int | None = None
+    rows_read: int | None = None
+
+
+class Local:
+    """The embedded DuckDB of a pond. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:")
+        configure(self._connection)
+        self._connection.execute("SET parquet_metadata_cache = true").fetchall()
+        # A variable of the caller's must never be taken for a table.
+        self._connection.execute("SET python_enable_replacements = false").fetchall()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def run(self, plan: Plan, *, profile: bool = False) -> Answer:
+        assert plan.text is not None
+        with self._lock:
+            cursor = self._connection.cursor()
+        try:
+            parts = []
+            for name, use in plan.bound.uses.items():
+                parts.append(f"{name} AS NOT MATERIALIZED ({self._relation(cursor, plan, use)})")
+            return self._execute(cursor, with_relations(parts, plan.text), profile)
+        finally:
+            cursor.close()
+
+    def run_over(self, text: str, tables: dict[str, pa.Table]) -> pa.Table:
+        """Run DuckDB SQL over Arrow tables."""
+        with self._lock:
+            cursor = self._connection.cursor()
+        try:
+            for name, rows in tables.items():
+                cursor.register(name, rows)
+            return self._execute(cursor, text, False).rows
+        finally:
+            cursor.close()
+
+    def _execute(self, cursor: duckdb.DuckDBPyConnection, text: str, profile: bool) -> Answer:
+        try:
+            if not profile:
+                return Answer(cursor.sql(text).to_arrow_table())
+            for setting in ("SET enable_profiling = 'no_output'", "SET profiling_mode = 'detailed'"):
+                cursor.execute(setting).fetchall()
+            rows = cursor.sql(text).to_arrow_table()
+            return Answer(rows, *_really_read(cursor))
+        except duckdb.Error as error:
+            raise translate_error(error) from error
+
+    # -- relations --------------------------------------------------------------------------------------------------
+
+    def _relation(self, cursor: duckdb.DuckDBPyConnection, plan: Plan, use: Use) -> str:
+        given = plan.inputs[use.name]
+        if isinstance(given, Fetched):
+            cursor.register(f"{use.name}_fetched", given.rows)
+            return f"SELECT * FROM {use.name}_fetched"
+        columns = use.columns.plus(Column(SEQ, DataType("BIGINT")))
+        parts = []
+        whole = [f for f in given.selection.files if not _only_some_groups(f, given)]
+        partly = [f for f in given.selection.files if _only_some_groups(f, given)]
+        for have in dict.fromkeys(f.columns for f in whole):
+            paths = [str(given.snapshot.folder / f.path) for f in whole if f.columns == have]
+            parts.append(f"SELECT {_as_now(columns, have)} FROM read_parquet({_list(paths)}, hive_partitioning=false)")
+        if partly:
+            rows = _read_groups(partly, given, columns, used_columns(plan.bound, use), use)
+            cursor.register(f"{use.name}_groups", rows)
+            parts.append(f"SELECT * FROM {use.name}_groups")
+        if given.selection.blocks or not parts:
+            tail = tail_table(given.selection.blocks, arrow_schema(columns))
+            cursor.register(f"{use.name}_tail", tail)
+            parts.append(f"SELECT * FROM {use.name}_tail")
+        return through_window(use, united(parts), given.now, DUCKDB)
+
+
+def with_relations(parts: list[str], text: str) -> str:
+    """`text` with the relations in front of it; a WITH it already has is continued."""
+    if not parts:
+        return text
+    head = text.lstrip()
+    if head[:5].upper() == "WITH ":
+        rest = head[5:].lstrip()
+        recursive = rest[:10].upper() == "RECURSIVE "
+        return f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(parts)}, {rest[10:] if recursive else rest}"
+    return f"WITH {', '.join(parts)} {text}"
+
+
+def _only_some_groups(file: ArchiveFile, given: Tiers) -> bool:
+    """Whether an index on a column the file is not sorted by leaves only few row groups to read.
+
+    For the sorting column DuckDB finds them itself from the footer.
+    """
+    from millpond.table.block import GROUP_ROWS
+
+    groups = given.selection.groups.get(file.path)
+    total = -(-file.rows // GROUP_ROWS)
+    return groups is not None and total > 1 and len(groups) <= total * _FEW_GROUPS
+
+
+def _read_groups(files: list[ArchiveFile], given: Tiers, columns: Schema, used: list[str], use: Use) -> pa.Table:
+    extra = [c for c in (use.time_column, SEQ, *(use.window.columns if use.window else ())) if c]
+    wanted = Schema(tuple(c for c in columns if c.name in {*used, *extra}))
+    batches = []
+    for file in files:
+        path = given.snapshot.folder / file.path
+        try:
+            with pq.ParquetFile(path) as parquet:
+                names = [c.name for c in wanted if c.name in file.columns]
+                part = parquet.read_row_groups(sorted(given.selection.groups[file.path]), columns=names)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise damaged(path, error) from error
+        batches += [conform(b, arrow_schema(wanted)) for b in part.to_batches()]
+    # The relation must have all its columns; those the query does not name are NULL here and never looked at.
+    return pa.Table.from_batches([conform(b, arrow_schema(columns)) for b in batches], schema=arrow_schema(columns))
+
+
+def _as_now(columns: Schema, have: tuple[str, ...]) -> str:
+    items = []
+    for column in columns:
+        name = DUCKDB.quote(column.name)
+        items.append(name if column.name in have else f"CAST(NULL AS {_duckdb_type(column.type)}) AS {name}")
+    return ", ".join(items)
+
+
+def _duckdb_type(kind: DataType) -> str:
+    return {"STRING": "VARCHAR", "BINARY": "BLOB", "TIMESTAMP": "TIMESTAMPTZ"}.get(kind.name, str(kind))
+
+
+def _list(paths: list[str]) -> str:
+    return "[" + ", ".join("'" + p.replace("'", "''") + "'" for p in paths) + "]"
+
+
+def _really_read(cursor: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    """Bytes and rows read, as DuckDB counted them."""
+    found: dict[str, Any] = json.loads(cursor.get_profiling_information(format="json"))
+    return int(found["io"]["total_bytes_read"]), int(found["query"]["total_rows_scanned"])
+
+
+def damaged(path: Path, error: BaseException) -> MillpondError:
+    return CorruptBlock(
+        f'archive file "{path.parent.name}/{path.name}" cannot be read',
+        detail=str(error).splitlines()[0],
+        hint="Restore the file from a copy.",
+    )
+
+
+def translate_error(error: duckdb.Error) -> MillpondError:
+    text = str(error).splitlines()[0]
+    lowered = text.lower()
+    if ".parquet" in lowered and any(w in lowered for w in ("magic", "corrupt", "no such file", "footer", "snappy", "zstd", "thrift", "invalid", "failed")):
+        return CorruptBlock("an archive file cannot be read", detail=text, hint="Restore the file from a copy.")
+    kind, _, rest = text.partition(": ")
+    return EngineError(f"the query failed: {rest or kind}", detail=f"DuckDB says: {text}")

@@ -1,0 +1,90 @@
+"""One-time queries on Spark: the same bound tree over the same selections, as temporary views.
+
+Files are read by Spark itself; the tail is handed over as Arrow. View names are unique to the query, so queries can run
+side by side, and are dropped afterwards.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millpond.arrow import arrow_schema
+from millpond.errors import EngineError
+from millpond.query.bind import Bound, Use
+from millpond.query.plan import Fetched, Plan, ordered
+from millpond.query.relation import SPARK, through_window, united
+from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.spark.session import spark_message
+from millpond.table.store import tail_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_numbers = itertools.count()
+
+
+def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
+    """The answer as Arrow."""
+    prefix = f"_q{next(_numbers)}"
+    views: list[str] = []
+    try:
+        names = {}
+        for name, use in plan.bound.uses.items():
+            names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
+        text = spark_text(ordered(plan.bound), names)
+        return session.sql(text).toArrow()
+    except Exception as error:
+        if type(error).__module__.startswith(("pyspark", "py4j")):
+            raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
+        raise
+    finally:
+        for view in views:
+            session.catalog.dropTempView(view)
+
+
+def spark_text(bound: Bound, names: dict[str, str]) -> str:
+    """The query in Spark's words, with each relation under its view's name."""
+    from sqlglot import exp
+
+    tree = bound.tree.copy()
+    for table in tree.find_all(exp.Table):
+        if table.name in names:
+            table.set("this", exp.to_identifier(names[table.name], quoted=True))
+    return tree.sql(dialect="spark")
+
+
+def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: list[str]) -> str:
+    def view(frame: Any, name: str) -> str:
+        frame.createOrReplaceTempView(name)
+        views.append(name)
+        return name
+
+    given = plan.inputs[use.name]
+    if isinstance(given, Fetched):
+        return view(session.createDataFrame(given.rows), prefix)
+    columns = use.columns.plus(Column(SEQ, DataType("BIGINT")))
+    parts = []
+    for number, have in enumerate(dict.fromkeys(f.columns for f in given.selection.files)):
+        paths = [str(given.snapshot.folder / f.path) for f in given.selection.files if f.columns == have]
+        frame = session.read.schema(_spark_schema(columns, have)).parquet(*paths)
+        parts.append(f"SELECT {_as_now(columns, have)} FROM {view(frame, f'{prefix}_files{number}')}")
+    if given.selection.blocks or not parts:
+        tail = tail_table(given.selection.blocks, arrow_schema(columns))
+        frame = session.createDataFrame(tail, schema=_spark_schema(columns, tuple(columns.names)))
+        parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view(frame, f'{prefix}_tail')}")
+    return view(session.sql(through_window(use, united(parts), given.now, SPARK)), prefix)
+
+
+def _spark_schema(columns: Schema, have: tuple[str, ...]) -> str:
+    return ", ".join(f"{SPARK.quote(c.name)} {c.type}" for c in columns if c.name in have)
+
+
+def _as_now(columns: Schema, have: tuple[str, ...]) -> str:
+    items = []
+    for column in columns:
+        name = SPARK.quote(column.name)
+        items.append(name if column.name in have else f"CAST(NULL AS {column.type}) AS {name}")
+    return ", ".join(items)

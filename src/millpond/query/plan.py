@@ -1,0 +1,133 @@
+"""Where a one-time query runs and what it reads. Deciding only; `local.py` and `on_spark.py` do.
+
+Small queries run in DuckDB in this process; what it is not proved to answer as Spark does, or what must read more rows
+than `large_rows`, goes to Spark. The same bound tree and the same selections go to either, so the rows are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.errors import EngineError
+from millpond.query.bind import Bound, Use
+from millpond.query.bounds import find_bounds
+from millpond.sql.translate import NotOnDuckDB, to_duckdb
+from millpond.table.store import Bounds, Selection, Snapshot
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """A relation in the pond: a snapshot of its store and what must be read of it."""
+
+    snapshot: Snapshot
+    selection: Selection
+    now: int | None
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A relation that lives elsewhere (PostgreSQL), fetched for this query."""
+
+    rows: pa.Table
+
+
+Input = Tiers | Fetched
+
+
+class Shelf(Protocol):
+    """What the planner asks a pond for. Called once per use and query, from the thread that asks."""
+
+    def snapshot(self, use: Use) -> Snapshot | None:
+        """The store behind a use, or None if it lives elsewhere."""
+
+    def time(self, use: Use) -> int | None:
+        """The time of the use's table."""
+
+    def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
+        """The rows of a relation that lives elsewhere; may use `bounds` to fetch fewer."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    bound: Bound
+    engine: str  # 'duckdb' or 'spark'
+    reason: str
+    inputs: Mapping[str, Input]
+    bounds: Mapping[str, Bounds]
+    text: str | None  # DuckDB's SQL when it runs there
+
+    @property
+    def rows(self) -> int:
+        """Rows that must be looked at, at most."""
+        total = 0
+        for item in self.inputs.values():
+            if isinstance(item, Tiers):
+                total += item.selection.file_rows + item.selection.tail_rows
+            else:
+                total += item.rows.num_rows
+        return total
+
+
+def make_plan(bound: Bound, shelf: Shelf, *, engine: str, large_rows: int, use_indexes: bool = True) -> Plan:
+    """Decide. `engine` is 'auto', 'duckdb' or 'spark'."""
+    now = {name: shelf.time(use) for name, use in bound.uses.items()}
+    bounds = find_bounds(bound, now)
+    inputs: dict[str, Input] = {}
+    for name, use in bound.uses.items():
+        snapshot = shelf.snapshot(use)
+        if snapshot is None:
+            inputs[name] = Fetched(shelf.fetch(use, used_columns(bound, use), bounds[name]))
+        else:
+            inputs[name] = Tiers(snapshot, snapshot.select(bounds[name], use_indexes=use_indexes), now[name])
+    text: str | None = None
+    reason = "small enough"
+    if engine != "spark":
+        try:
+            text = to_duckdb(ordered(bound).tree)
+        except NotOnDuckDB as refusal:
+            reason = str(refusal)
+            if engine == "duckdb":
+                raise EngineError("this query cannot run on DuckDB", detail=reason, hint="Leave the choice to millpond.") from refusal
+    else:
+        reason = "asked for"
+    plan = Plan(bound, "duckdb" if text else "spark", reason, inputs, bounds, text)
+    if engine == "auto" and text and plan.rows > large_rows:
+        return Plan(bound, "spark", f"{plan.rows:,} rows to read are more than {large_rows:,}", inputs, bounds, None)
+    return plan
+
+
+def used_columns(bound: Bound, use: Use) -> list[str]:
+    """The columns of a use that the query names, in the table's order; at least one, so that rows can be counted."""
+    named = set()
+    for scope in bound.scopes:
+        for alias, source in scope.sources.items():
+            if isinstance(source, exp.Table) and source.name == use.name:
+                named |= {c.name.lower() for c in scope.columns if c.table == alias}
+    columns = [c.name for c in use.columns if c.name.lower() in named]
+    return columns or [use.columns.columns[0].name]
+
+
+def ordered(bound: Bound) -> Bound:
+    """A window is in decreasing time: say so when the query is nothing but a selection from one window."""
+    tree = bound.tree
+    if not isinstance(tree, exp.Select) or len(bound.uses) != 1:
+        return bound
+    use = next(iter(bound.uses.values()))
+    plain = not any(tree.args.get(k) for k in ("order", "group", "distinct", "having", "limit", "joins", "laterals", "with_"))
+    source = tree.args.get("from_")
+    if use.window is None or not plain or source is None or not isinstance(source.this, exp.Table):
+        return bound
+    if any(isinstance(n, (exp.AggFunc, exp.Window)) for n in tree.find_all(exp.AggFunc, exp.Window)):
+        return bound
+    time = use.time_column
+    assert time is not None
+    copy = tree.copy()
+    for name in (time, "_seq"):
+        key = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(use.alias, quoted=True))
+        copy = copy.order_by(exp.Ordered(this=key, desc=True, nulls_first=False), copy=False)
+    return Bound(copy, bound.uses, bound.names, bound.scopes)

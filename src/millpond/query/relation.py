@@ -1,0 +1,72 @@
+"""A relation as SQL: how tail and archive of a table, seen through its window, are said to an engine.
+
+Both engines get the same shape: the rows of the files, united with the rows of the tail, cut by the window. Rows are
+taken in decreasing (time, row number), so that equal times are ordered by arrival everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from millpond.catalog import StreamingTable
+from millpond.query.bind import Use
+from millpond.query.bounds import window_start
+from millpond.schema import SEQ
+
+
+@dataclass(frozen=True)
+class Words:
+    """How an engine writes a name and an instant."""
+
+    mark: str
+    timestamp: str
+
+    def quote(self, name: str) -> str:
+        return self.mark + name.replace(self.mark, self.mark * 2) + self.mark
+
+    def names(self, columns: Iterable[str]) -> str:
+        return ", ".join(self.quote(c) for c in columns)
+
+
+DUCKDB = Words('"', "TIMESTAMPTZ")
+SPARK = Words("`", "TIMESTAMP")
+
+
+def united(parts: Sequence[str]) -> str:
+    return " UNION ALL ".join(parts)
+
+
+def through_window(use: Use, rows: str, now: int | None, words: Words) -> str:
+    """SQL for the rows of `rows` (a SELECT with `_seq`) that the use's window holds at `now`."""
+    window = use.window
+    if window is None:
+        return rows
+    table = use.table
+    assert isinstance(table, StreamingTable)
+    time, seq = words.quote(table.time_column), words.quote(SEQ)
+    source = f"({rows}) AS w"
+    if now is None and (window.interval is not None or window.now):
+        return f"SELECT * FROM {source} WHERE FALSE"  # nothing arrived and no heartbeat: there is no now yet
+    start = window_start(window, table, now)
+    bound = time_literal(table, start, words) if start is not None else None
+    if window.now:
+        return f"SELECT * FROM {source} WHERE {time} = {bound}"
+    where = f" WHERE {time} >= {bound}" if bound is not None else ""
+    if window.rows is None:
+        return f"SELECT * FROM {source}{where}"
+    order = f"ORDER BY {time} DESC, {seq} DESC"
+    if not window.columns:
+        return f"SELECT * FROM {source}{where} {order} LIMIT {window.rows}"
+    keys = words.names(table.columns.find(c, table.name).name for c in window.columns)
+    rank = words.quote("_rank")
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY {keys} {order}) AS {rank} FROM {source}{where}"
+    return f"SELECT * FROM ({ranked}) AS k WHERE {rank} <= {window.rows}"
+
+
+def time_literal(table: StreamingTable, ticks: int, words: Words) -> str:
+    if table.columns.find(table.time_column, table.name).type.is_integer:
+        return str(ticks)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks)
+    return f"CAST('{moment.strftime('%Y-%m-%d %H:%M:%S.%f')}+00:00' AS {words.timestamp})"

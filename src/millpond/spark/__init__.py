@@ -1,0 +1,1 @@
+"""The only place that creates Spark sessions and reads Spark's exceptions."""

@@ -1,0 +1,535 @@
+"""Text to statements: `parse` reads any number of statements, separated by semicolons.
+
+Our own statements are read by recursive descent over sqlglot's tokens, one method for each; queries, and what UPDATE
+and DELETE compute, are trees made by `dialect.read_tree`. To add a statement, write a method that returns it and put
+its leading word in `STATEMENTS` or `CREATES` at the end.
+
+Invariant: any text gives statements or a `SqlError` that shows its place. Names are kept as written and not looked up;
+what a statement says about itself (a column named twice, a shard key it does not have) is checked here, where the
+place is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
+from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
+from millpond.sql import statements as st
+from millpond.sql.dialect import Cursor, read_tree, span_of, tokenize
+from millpond.sql.statements import Statement
+
+__all__ = ["parse"]
+
+# Statements to come; refused by name until then, so that nobody takes them for a spelling mistake.
+RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
+LATER = ("PAUSE", "RESUME", "KILL", "SUBSCRIBE", *RELATION_TO_STREAM)
+LATER_CREATES = ("CONTINUOUS", "QUERY", "VIEW", "MATERIALIZED", "FUNCTION", "AGGREGATE", "PROCEDURE")
+# Spark's own, which a pond does not have.
+REFUSED = ("MERGE", "TRUNCATE", "USE", "SET", "RESET", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
+           "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "FROM", "TABLE", "REPLACE",
+           "COPY", "OPTIMIZE", "VACUUM", "DECLARE", "EXECUTE")  # fmt: skip
+REFUSED_CREATES = ("OR", "TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL", "DATABASE", "SCHEMA", "UNIQUE", "CATALOG")
+REFUSED_CLAUSES = ("USING", "PARTITIONED BY", "PARTITION BY", "CLUSTER BY", "CLUSTERED", "LOCATION", "TBLPROPERTIES",
+                   "OPTIONS", "COMMENT", "STORED", "ROW", "LIKE", "AS", "PARTITION", "BY", "OVERWRITE")  # fmt: skip
+REFUSED_TYPES = ("ARRAY", "MAP", "STRUCT", "VARIANT", "INTERVAL", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+CONSTRAINTS = ("PRIMARY KEY", "PRIMARY", "FOREIGN KEY", "FOREIGN", "UNIQUE", "CHECK", "CONSTRAINT", "REFERENCES",
+               "DEFAULT", "GENERATED", "COLLATE")  # fmt: skip
+QUERIES = (exp.Query, exp.Values)
+QUERY_STARTS = ("SELECT", "WITH", "VALUES", "(")
+QUERY_TOKENS = (TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN)
+FORMATS = ("CSV", "JSON", "PARQUET")
+SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED")
+
+
+def parse(text: str) -> list[Statement]:
+    """The statements of a text, in order; none for an empty one.
+
+    >>> [type(s).__name__ for s in parse("DROP TABLE IF EXISTS t; SELECT vid FROM posreports [ROWS 4]")]
+    ['Drop', 'Select']
+    """
+    return [Reader(text, tokens).statement() for tokens in _split(tokenize(text))]
+
+
+def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
+    part: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            part.append(token)
+        elif part:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+class Reader(Cursor):
+    """Reads one statement. Used once."""
+
+    STATEMENTS: ClassVar[dict[str, Callable[[Reader], Statement]]]
+    CREATES: ClassVar[dict[str, Callable[[Reader], Statement]]]
+
+    def __init__(self, sql: str, tokens: list[Token]) -> None:
+        super().__init__(sql, tokens)
+        self.begin = 0
+        # Columns declared so, by lower-case name; judged when the time column is known.
+        self.not_null: dict[str, Span] = {}
+
+    @property
+    def place(self) -> Span:
+        """The whole statement."""
+        return self.span(self.begin, len(self.tokens))
+
+    def statement(self) -> Statement:
+        result = self.dispatch("a statement", self.STATEMENTS, prefix="")
+        if self.look():
+            raise self.unexpected("the end of the statement")
+        return result
+
+    def dispatch(self, expected: str, readers: Mapping[str, Callable[[Reader], Statement]], prefix: str) -> Statement:
+        for word, read in readers.items():
+            if self.at(word):
+                return read(self)
+        self.refuse(LATER_CREATES if prefix else LATER, prefix=prefix, suffix=" yet")
+        self.refuse(REFUSED_CREATES if prefix else REFUSED, prefix=prefix)
+        raise self.unexpected(expected, [word for word in readers if word.isalpha()])
+
+    def refuse(self, words: Iterable[str], *, prefix: str = "", suffix: str = "", hint: str | None = None) -> None:
+        """If the next token is one of these words, say that it is not supported."""
+        for word in words:
+            if self.at(word):
+                following = self.look(1).text.upper() if word in ("OR", "CONTINUOUS", "MATERIALIZED") else ""
+                named = f"{prefix}{word} {following}".rstrip()
+                raise self.unsupported(f"{named} is not supported{suffix}", self.index, hint=hint)
+
+    def unsupported(self, primary: str, start: int, *, hint: str | None = None) -> SqlError:
+        return UnsupportedSql(primary, hint=hint, sql=self.sql, span=self.span(start, max(self.index, start + 1)))
+
+    # Parts that several statements share
+
+    def one_of(self, words: tuple[str, ...], after: str) -> str:
+        for word in words:
+            if self.accept(word):
+                return word
+        raise self.unexpected(f"{', '.join(words[:-1])} or {words[-1]} after {after}", words)
+
+    def exists(self, *words: str) -> bool:
+        """`IF NOT EXISTS` or `IF EXISTS`. A lone IF is a beginning of it, not a name."""
+        if not self.accept("IF"):
+            return False
+        self.expect(*words, after="IF")
+        return True
+
+    def parenthesised(self, item: Callable[[], Any]) -> None:
+        self.expect("(")
+        item()
+        while self.accept(","):
+            item()
+        if not self.accept(")"):
+            raise self.unexpected('"," or ")"')
+
+    def name_list(self) -> tuple[str, ...]:
+        names: list[str] = []
+        self.parenthesised(lambda: names.append(self.name("column")))
+        return tuple(names)
+
+    def column_list(self) -> tuple[Column, ...]:
+        columns: dict[str, Column] = {}
+
+        def item() -> None:
+            start = self.index
+            column = self.column()
+            if columns.setdefault(column.name.lower(), column) is not column:
+                message = f'column "{column.name}" is named twice'
+                raise SqlSyntaxError(message, sql=self.sql, span=self.span(start, start + 1))
+
+        self.parenthesised(item)
+        return tuple(columns.values())
+
+    def column(self) -> Column:
+        if self.look(1).text.upper() not in (*TYPE_NAMES, *ALIASES):  # else a column may be called like a constraint
+            self.refuse(CONSTRAINTS)
+        name = self.name("column")
+        column = Column(name, self.type())
+        while self.at_word():
+            start = self.index
+            if self.accept("NOT"):
+                self.expect("NULL", after="NOT")
+                self.not_null[name.lower()] = self.span(start)
+            elif self.accept("COMMENT"):
+                self.text("a text after COMMENT")
+            else:
+                self.refuse(CONSTRAINTS)
+                raise self.unexpected('"," or ")"', ("NOT NULL", "COMMENT", *CONSTRAINTS))
+        return column
+
+    def type(self) -> DataType:
+        start = self.index
+        self.refuse(REFUSED_TYPES, prefix="type ", hint=f"Use one of {', '.join(TYPE_NAMES)}.")
+        if not self.at_word():
+            raise self.unexpected("a type")
+        written = self.look().text
+        self.index += 1
+        if self.at("("):
+            numbers: list[int] = []
+            self.parenthesised(lambda: numbers.append(self.whole("a whole number")))
+            written += f"({','.join(map(str, numbers))})"
+        try:
+            return DataType.parse(written)
+        except SqlError as error:
+            raise error.at(self.sql, self.span(start)) from None
+        except CatalogError as error:
+            raise SqlSyntaxError(error.primary, hint=error.hint, sql=self.sql, span=self.span(start)) from error
+
+    def nullable(self, time_column: str | None = None) -> None:
+        """Refuse NOT NULL on any column but the time column, which always has a value."""
+        for name, span in self.not_null.items():
+            if time_column is None or name != time_column.lower():
+                detail = "Columns are nullable; only the column of TIMESTAMP BY always has a value."
+                raise UnsupportedSql(f'column "{name}" cannot be NOT NULL', detail=detail, sql=self.sql, span=span)
+
+    def own_columns(self, columns: tuple[Column, ...], table: str) -> tuple[str, ...]:
+        """Names of columns this statement declares; `arrival` is there without being declared."""
+        start = self.index
+        names = self.names("column")
+        existing = [c.name for c in columns]
+        for place, name in enumerate(names):
+            if name.lower() not in (ARRIVAL, *map(str.lower, existing)):
+                span = self.span(start + 2 * place, start + 2 * place + 1)
+                raise UnknownName("column", name, existing, where=f' in table "{table}"', sql=self.sql, span=span)
+        return names
+
+    def history(self) -> timedelta | None:
+        if self.accept("UNBOUNDED"):
+            return None
+        if not self.at("INTERVAL"):
+            raise self.unexpected("INTERVAL or UNBOUNDED after RANGE", ("INTERVAL", "UNBOUNDED"))
+        return self.interval()
+
+    def options(self) -> dict[str, str]:
+        """`(key = value, ...)`. Keys are lower-cased and may have dots; values are kept as written."""
+        options: dict[str, str] = {}
+
+        def item() -> None:
+            start = self.index
+            key = self._option_word("an option name")
+            while self.accept("."):
+                key += "." + self._option_word("an option name")
+            if key.lower() in options:
+                raise SqlSyntaxError(f'option "{key}" is given twice', sql=self.sql, span=self.span(start))
+            self.expect("=", after=f'option "{key}"')
+            sign = "-" if self.accept("-") else ""
+            if self.look().token_type is TokenType.NUMBER:
+                options[key.lower()] = sign + self.look().text
+                self.index += 1
+            elif sign:
+                raise self.unexpected("a number")
+            else:
+                options[key.lower()] = self._option_word("a text, a number or a word")
+
+        self.parenthesised(item)
+        return options
+
+    def _option_word(self, what: str) -> str:
+        if not self.at_word():
+            return self.text(what)
+        self.index += 1
+        return self.tokens[self.index - 1].text
+
+    def clauses(self, known: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+        """Clauses in any order, each at most once, up to the end of the statement: what each one's reader gave."""
+        read: dict[str, Any] = {}
+        while self.look():
+            here = self.span(self.index, self.index + 1)
+            phrase = next((phrase for phrase in known if self.at(phrase.split()[0])), None)
+            if phrase is None:
+                self.refuse(REFUSED_CLAUSES, prefix="clause ")
+                if not self.at_word():
+                    raise self.unexpected("a clause or the end of the statement")
+                raise UnknownName("clause", self.look().text, known, sql=self.sql, span=here)
+            if phrase in read:
+                raise SqlSyntaxError(f"clause {phrase} is given twice", sql=self.sql, span=here)
+            first, *rest = phrase.split()
+            self.expect(first)
+            self.expect(*rest, after=first)
+            read[phrase] = known[phrase]()
+        return read
+
+    # Definitions
+
+    def create(self) -> Statement:
+        self.expect("CREATE")
+        expected = "STREAMING, STANDARD, TABLE, INDEX or SOURCE after CREATE"
+        return self.dispatch(expected, self.CREATES, prefix="CREATE ")
+
+    def create_streaming(self) -> Statement:
+        self.expect("STREAMING")
+        self.refuse(("VIEW",), prefix="CREATE STREAMING ", suffix=" yet")
+        self.expect("TABLE", after="CREATE STREAMING")
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name("table")
+        columns = self.column_list()
+
+        def time_column() -> str:
+            names = self.own_columns(columns, name)
+            if len(names) > 1:
+                raise self.unsupported("TIMESTAMP BY takes one column", self.index - 1)
+            return names[0]
+
+        read = self.clauses(
+            {
+                "TIMESTAMP BY": time_column,
+                "SHARD BY": lambda: self.own_columns(columns, name),
+                "RANGE": self.history,
+                "LATENESS": self.interval,
+                "WITH": self.options,
+            }
+        )
+        self.nullable(read.get("TIMESTAMP BY"))
+        return st.CreateStreamingTable(
+            self.sql, self.place, name, columns,
+            time_column=read.get("TIMESTAMP BY"), shard_by=read.get("SHARD BY", ()), history=read.get("RANGE"),
+            lateness=read.get("LATENESS", timedelta(0)), options=read.get("WITH", {}), if_not_exists=if_not_exists,
+        )  # fmt: skip
+
+    def create_standard(self) -> Statement:
+        self.accept("STANDARD")
+        self.expect("TABLE", after="CREATE STANDARD")
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name("table")
+        parts: dict[str, Any] = {}
+        if self.accept("AS"):
+            parts["query"] = self.query("AS")
+        elif self.accept("FROM"):
+            self.expect("POSTGRES", after="FROM")
+            parts["postgres"] = self.text("the address of a database, as a text")
+            if self.accept("TABLE"):
+                parts["postgres_table"] = self.text("the name of its table, as a text")
+        elif self.at("("):
+            parts["columns"] = self.column_list()
+            self.nullable()
+            hint = "Only a streaming table has it: CREATE STREAMING TABLE."
+            self.refuse(("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "WITH"), prefix="clause ", hint=hint)
+            self.refuse(REFUSED_CLAUSES, prefix="clause ")
+        else:
+            self.refuse(REFUSED_CLAUSES, prefix="clause ")
+            raise self.unexpected('"(", AS or FROM', ("AS", "FROM"))
+        return st.CreateStandardTable(self.sql, self.place, name, if_not_exists=if_not_exists, **parts)
+
+    def create_index(self) -> Statement:
+        self.expect("INDEX")
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = None if self.at("ON") else self.name("index")
+        self.expect("ON")
+        table = self.name("table")
+        return st.CreateIndex(self.sql, self.place, table, self.name_list(), name=name, if_not_exists=if_not_exists)
+
+    def create_source(self) -> Statement:
+        self.expect("SOURCE")
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name("source")
+        columns = self.column_list()
+        self.nullable()
+        self.expect("FROM")
+        kind = self.one_of(("FILES", "SOCKET"), "FROM")
+        location = self.text("a folder, as a text" if kind == "FILES" else "a host:port, as a text")
+        read = self.clauses({"FORMAT": lambda: self.one_of(FORMATS, "FORMAT"), "WITH": self.options})
+        return st.CreateSource(
+            self.sql, self.place, name, columns, kind.lower(), location,
+            format=read.get("FORMAT", "CSV").lower(), options=read.get("WITH", {}), if_not_exists=if_not_exists,
+        )  # fmt: skip
+
+    def drop(self) -> Statement:
+        self.expect("DROP")
+        self.refuse(("VIEW", "CONTINUOUS", "QUERY"), prefix="DROP ", suffix=" yet")
+        kind = self.one_of(("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED"), "DROP")
+        if kind in ("STREAMING", "STANDARD"):
+            self.expect("TABLE", after=f"DROP {kind}")
+            kind += " TABLE"
+        if_exists = self.exists("EXISTS")
+        noun = "table" if kind.endswith("TABLE") else kind.lower()
+        return st.Drop(self.sql, self.place, kind.lower(), self.name(noun), if_exists=if_exists)
+
+    def alter(self) -> Statement:
+        self.expect("ALTER")
+        kind = self.one_of(("TABLE", "STREAMING", "STANDARD"), "ALTER")
+        if kind != "TABLE":
+            self.expect("TABLE", after=f"ALTER {kind}")
+        name = self.name("table")
+        self.refuse(("DROP", "ALTER", "CHANGE", "REPLACE", "RECOVER"), prefix="ALTER TABLE ")
+        action = self.one_of(("ADD", "RENAME", "SET"), "the table name")
+        change: dict[str, Any] = {}
+        if action == "ADD":
+            many = self.one_of(("COLUMN", "COLUMNS"), "ADD") == "COLUMNS"
+            change["add_columns"] = self.column_list() if many else (self.column(),)
+            self.nullable()
+        elif action == "RENAME":
+            self.refuse(("COLUMN",), prefix="ALTER TABLE RENAME ")
+            self.expect("TO", after="RENAME")
+            change["rename_to"] = self.name("table")
+        elif self.at("("):
+            change["options"] = self.options()
+        else:
+            self.refuse(("TBLPROPERTIES", "LOCATION"), prefix="ALTER TABLE SET ")
+            if self.one_of(("RANGE", "LATENESS"), "SET") == "LATENESS":
+                change["lateness"] = self.interval()
+            else:
+                change["history"] = self.history()
+                change["drop_history"] = change["history"] is None
+        return st.AlterTable(self.sql, self.place, name, **change)
+
+    # Questions about the pond
+
+    def describe(self) -> Statement:
+        self.index += 1
+        if self.look(1):
+            self.accept("TABLE")
+        return st.Describe(self.sql, self.place, self.name("table"))
+
+    def show(self) -> Statement:
+        self.expect("SHOW")
+        kind = self.one_of((*SHOWN, "STREAMING", "STANDARD"), "SHOW")
+        if kind not in SHOWN:
+            self.expect("TABLES", after=f"SHOW {kind}")
+            kind += " TABLES"
+        return st.Show(self.sql, self.place, kind.lower())
+
+    def explain(self) -> Statement:
+        place = self.place
+        self.expect("EXPLAIN")
+        analyze = self.accept("ANALYZE")
+        self.refuse(("EXTENDED", "CODEGEN", "COST", "FORMATTED", "EXPLAIN"), prefix="EXPLAIN ")
+        self.begin = self.index
+        return st.Explain(self.sql, place, self.statement(), analyze=analyze)
+
+    # Queries and changes of rows
+
+    def select(self) -> Statement:
+        return st.Select(self.sql, self.place, self.query(""))
+
+    def query(self, after: str) -> exp.Expression:
+        """The rest of the statement as a query."""
+        if not any(self.at(start) for start in QUERY_STARTS):
+            raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
+        self._refuse_continuous()
+        place = self.span(self.index, len(self.tokens))
+        tree = self.tree(self.index)
+        if isinstance(tree, exp.DML):
+            hint = "Put it inside: INSERT INTO t WITH ... SELECT."
+            raise UnsupportedSql(
+                f"WITH before {tree.key.upper()} is not supported", hint=hint, sql=self.sql, span=place
+            )
+        if not isinstance(tree, QUERIES):
+            raise SqlSyntaxError("expected a query, but found an expression", sql=self.sql, span=place)
+        return tree
+
+    def tree(self, start: int) -> exp.Expression:
+        """The tokens from `start` to the end as a tree, without what sqlglot reads and a query cannot mean."""
+        self.index = len(self.tokens)
+        tree = read_tree(self.sql, self.tokens[start:])
+        for node in tree.walk():
+            if isinstance(node, exp.Select) and not node.expressions:
+                raise SqlSyntaxError("SELECT has no columns", sql=self.sql, span=span_of(node) or self.place)
+            if node is not tree and isinstance(node, (exp.Into, exp.DML)):
+                message = f"{node.key.upper()} in a query is not supported"
+                raise UnsupportedSql(message, sql=self.sql, span=span_of(node) or self.place)
+            if isinstance(node, exp.CTE) and not isinstance(node.this, (*QUERIES, exp.DML)):
+                message = "expected a query, but found an expression"
+                raise SqlSyntaxError(message, sql=self.sql, span=span_of(node.this) or self.place)
+        return tree
+
+    def _refuse_continuous(self) -> None:
+        """SAMPLE and ISTREAM belong to continuous queries; sqlglot would take them for aliases and columns."""
+        for place, (token, following) in enumerate(pairwise(self.tokens[self.index :]), self.index):
+            if token.token_type is TokenType.VAR and token.text.upper() == "SAMPLE":
+                if following.text.upper() in ("INTERVAL", "REALTIME"):
+                    raise self.unsupported("SAMPLE is not supported yet", place)
+            elif token.token_type is TokenType.SELECT and following.text.upper() in RELATION_TO_STREAM:
+                after = Cursor(self.sql, self.tokens, place + 2)
+                if (after.at_word() and not after.at("FROM") and not after.at("AS")) or after.at("*", "FROM"):
+                    raise self.unsupported(f"{following.text.upper()} is not supported yet", place + 1)
+
+    def insert(self) -> Statement:
+        self.expect("INSERT")
+        self.refuse(("OVERWRITE",), prefix="INSERT ")
+        self.expect("INTO", after="INSERT")
+        if self.at("TABLE") and self.look(1).token_type is not TokenType.L_PAREN:
+            self.index += 1
+        table = self.name("table")
+        starts_query = self.look(1).token_type in QUERY_TOKENS
+        columns = self.name_list() if self.at("(") and not starts_query else ()
+        self.refuse(REFUSED_CLAUSES, prefix="clause ")
+        return st.Insert(self.sql, self.place, table, columns, self.query("the table name"))
+
+    def update(self) -> Statement:
+        start = self.index
+        self.expect("UPDATE")
+        table = self.name("table")
+        self.expect("SET", after="the table name")
+        tree = self.change(start)
+        assignments: list[tuple[str, exp.Expression]] = []
+        for pair in tree.expressions:
+            column = pair.this if isinstance(pair, exp.EQ) else None
+            if not isinstance(column, exp.Column) or column.table.lower() not in ("", table.lower()):
+                message = "expected assignments such as a = 1 after SET"
+                raise SqlSyntaxError(message, sql=self.sql, span=span_of(column or pair) or self.place)
+            assignments.append((column.name, pair.expression))
+        if not assignments:
+            raise self.unexpected("assignments after SET")
+        return st.Update(self.sql, self.place, table, tuple(assignments), _condition(tree))
+
+    def delete(self) -> Statement:
+        start = self.index
+        self.expect("DELETE")
+        self.expect("FROM", after="DELETE")
+        table = self.name("table")
+        if self.look() and not self.at("WHERE"):
+            raise self.unexpected("WHERE or the end of the statement", ["WHERE"])
+        return st.Delete(self.sql, self.place, table, _condition(self.change(start)))
+
+    def change(self, start: int) -> exp.Expression:
+        """The tree of an UPDATE or DELETE of one table, with nothing besides SET and WHERE."""
+        tree = self.tree(start)
+        for key, value in tree.args.items():
+            if value and key not in ("this", "expressions", "where"):
+                part = value[0] if isinstance(value, list) else value
+                message = f"{tree.key.upper()} with {key.strip('_').upper()} is not supported"
+                span = span_of(part) if isinstance(part, exp.Expr) else None
+                raise UnsupportedSql(message, sql=self.sql, span=span or self.place)
+        return tree
+
+
+def _condition(tree: exp.Expr) -> exp.Expression | None:
+    where = tree.args.get("where")
+    return where.this if where else None
+
+
+Reader.STATEMENTS = {
+    "SELECT": Reader.select,
+    "WITH": Reader.select,
+    "VALUES": Reader.select,
+    "(": Reader.select,
+    "INSERT": Reader.insert,
+    "UPDATE": Reader.update,
+    "DELETE": Reader.delete,
+    "CREATE": Reader.create,
+    "DROP": Reader.drop,
+    "ALTER": Reader.alter,
+    "DESCRIBE": Reader.describe,
+    "DESC": Reader.describe,
+    "SHOW": Reader.show,
+    "EXPLAIN": Reader.explain,
+}
+Reader.CREATES = {
+    "STREAMING": Reader.create_streaming,
+    "STANDARD": Reader.create_standard,
+    "TABLE": Reader.create_standard,
+    "INDEX": Reader.create_index,
+    "SOURCE": Reader.create_source,
+}

@@ -1,0 +1,271 @@
+"""Comparisons, logic, and the functions that choose between values.
+
+Spark evaluates AND and OR from left to right and stops when the answer is known; `WHERE n <> 0 AND 10 / n > 1` relies on
+it. DuckDB may evaluate all operands of a row, or reorder them. So an operand that can raise is put behind a CASE that
+repeats what stands before it; operands that cannot raise stay bare, and the archive can still be pruned by them.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millpond.schema import DataType
+from millpond.sql.rules.core import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    VOID,
+    NotOnDuckDB,
+    Rule,
+    Translator,
+    Value,
+    duck,
+    only,
+    unproved,
+)
+from millpond.sql.rules.types import common, common_of, convert, literal
+
+_COMPARISONS: dict[type[exp.Expression], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+}
+
+
+def parenthesis(node: exp.Paren, tr: Translator) -> Value:
+    return tr.value(node.this)
+
+
+def condition(node: exp.Expression, tr: Translator) -> Value:
+    """A value that stands where a truth value is needed."""
+    value = tr.value(node)
+    if value.type == VOID:
+        return literal(None, BOOLEAN)
+    if value.type != BOOLEAN:
+        raise NotOnDuckDB(f"{value.type} as a condition is only proved on Spark")
+    return value
+
+
+def comparison(node: exp.Binary, tr: Translator) -> Value:
+    return compare(_COMPARISONS[node.__class__], tr.value(node.this), tr.value(node.expression))
+
+
+def compare(symbol: str, left: Value, right: Value) -> Value:
+    left, right = _meet(left, right)
+    return Value(f"({left.sql} {symbol} {right.sql})", BOOLEAN, left.raises or right.raises)
+
+
+def _meet(left: Value, right: Value) -> tuple[Value, Value]:
+    if left.type == right.type or (left.type.is_integer and right.type.is_integer):
+        return left, right  # DuckDB widens integers as Spark does; no cast hides the column from pruning
+    type = common(left.type, right.type)
+    return convert(left, type), convert(right, type)
+
+
+def between(node: exp.Between, tr: Translator) -> Value:
+    only(node, "this", "low", "high")
+    value = tr.value(node.this)
+    low, high = compare(">=", value, tr.value(node.args["low"])), compare("<=", value, tr.value(node.args["high"]))
+    return _all_of([low, high])
+
+
+def conjunction(node: exp.And, tr: Translator) -> Value:
+    return _all_of([condition(part, tr) for part in node.flatten()])
+
+
+def _all_of(values: list[Value]) -> Value:
+    parts: list[str] = []
+    for i, value in enumerate(values):
+        if value.raises and i:
+            before = " AND ".join(each.sql for each in values[:i])
+            parts.append(f"CASE WHEN ({before}) IS NOT FALSE THEN {value.sql} ELSE FALSE END")
+        else:
+            parts.append(value.sql)
+    return Value(f"({' AND '.join(parts)})", BOOLEAN, any(value.raises for value in values))
+
+
+def disjunction(node: exp.Or, tr: Translator) -> Value:
+    values = [condition(part, tr) for part in node.flatten()]
+    parts: list[str] = []
+    for i, value in enumerate(values):
+        if value.raises and i:
+            before = " OR ".join(each.sql for each in values[:i])
+            parts.append(f"CASE WHEN ({before}) IS NOT TRUE THEN {value.sql} ELSE TRUE END")
+        else:
+            parts.append(value.sql)
+    return Value(f"({' OR '.join(parts)})", BOOLEAN, any(value.raises for value in values))
+
+
+def opposite(node: exp.Not, tr: Translator) -> Value:
+    value = condition(node.this, tr)
+    return Value(f"(NOT {value.sql})", BOOLEAN, value.raises)
+
+
+def is_(node: exp.Is, tr: Translator) -> Value:
+    """`IS NULL`, `IS TRUE`, `IS FALSE`; the NOT stands around it."""
+    value = tr.value(node.this)
+    if isinstance(node.expression, exp.Null):
+        return Value(f"({value.sql} IS NULL)", BOOLEAN, value.raises)
+    if isinstance(node.expression, exp.Boolean) and value.type == BOOLEAN:
+        return Value(f"({value.sql} IS {'TRUE' if node.expression.this else 'FALSE'})", BOOLEAN, value.raises)
+    raise NotOnDuckDB(unproved(node))
+
+
+def null_test(node: exp.Anonymous, tr: Translator) -> Value:
+    """`isnull(x)` and `isnotnull(x)`."""
+    if len(node.expressions) != 1:
+        raise NotOnDuckDB(unproved(node))
+    value = tr.value(node.expressions[0])
+    test = "IS NULL" if node.name.lower() == "isnull" else "IS NOT NULL"
+    return Value(f"({value.sql} {test})", BOOLEAN, value.raises)
+
+
+def nan_test(node: exp.IsNan, tr: Translator) -> Value:
+    value = tr.value(node.this)
+    if value.type not in (DOUBLE, FLOAT):
+        raise NotOnDuckDB(f"isnan of {value.type} is only proved on Spark")
+    return Value(f"coalesce(isnan({value.sql}), FALSE)", BOOLEAN, value.raises)  # of NULL it is false, not NULL
+
+
+def membership(node: exp.In, tr: Translator) -> Value:
+    """`x IN (1, 2)`, and `x IN (SELECT ...)`."""
+    query = node.args.get("query")
+    if query is not None:
+        from_query: Value = tr.value(node.this)
+        if isinstance(node.this, exp.Tuple):
+            raise NotOnDuckDB("in with several columns is only proved on Spark")
+        return _in_query(from_query, query, tr)
+    only(node, "this", "expressions")
+    values = [tr.value(node.this), *tr.values(node.expressions)]
+    if not all(value.type.is_integer for value in values):
+        type = common_of(values)
+        values = [convert(value, type) for value in values]
+    if any(value.raises for value in values[1:]):
+        raise NotOnDuckDB("in with elements that can fail is only proved on Spark")
+    sql = f"({values[0].sql} IN ({', '.join(value.sql for value in values[1:])}))"
+    return Value(sql, BOOLEAN, values[0].raises)
+
+
+def _in_query(value: Value, query: exp.Expression, tr: Translator) -> Value:
+    relation = tr.relation(query.this if isinstance(query, exp.Subquery) else query)
+    if len(relation.columns) != 1:
+        raise NotOnDuckDB("in with several columns is only proved on Spark")
+    found: DataType = relation.columns[0][1]
+    sql = relation.sql
+    if value.type != found:
+        type = common(value.type, found)
+        value = convert(value, type)
+        if found != type:
+            column = convert(Value('"c"', found), type)
+            sql = f'SELECT {column.sql} FROM ({sql}) AS "q"("c")'
+    return Value(f"({value.sql} IN ({sql}))", BOOLEAN, value.raises)
+
+
+def existence(node: exp.Exists, tr: Translator) -> Value:
+    only(node, "this")
+    query = node.this
+    relation = tr.relation(query.this if isinstance(query, exp.Subquery) else query)
+    return Value(f"EXISTS ({relation.sql})", BOOLEAN)
+
+
+def scalar_query(node: exp.Subquery, tr: Translator) -> Value:
+    """A query used as a value: NULL when it has no row, an error on both engines when it has several."""
+    only(node, "this")
+    relation = tr.relation(node.this)
+    if len(relation.columns) != 1:
+        raise NotOnDuckDB("a scalar subquery of several columns is only proved on Spark")
+    return Value(f"({relation.sql})", relation.columns[0][1], True)
+
+
+def case(node: exp.Case, tr: Translator) -> Value:
+    tests, results = [], []
+    operand = tr.value(node.this) if node.this is not None else None
+    for branch in node.args["ifs"]:
+        if operand is None:
+            tests.append(condition(branch.this, tr))
+        else:
+            tests.append(compare("=", operand, tr.value(branch.this)))
+        results.append(tr.value(branch.args["true"]))
+    default = node.args.get("default")
+    results.append(tr.value(default) if default is not None else literal(None, VOID))
+    return _choice(tests, results)
+
+
+def if_(node: exp.If, tr: Translator) -> Value:
+    if node.args.get("false") is None:
+        raise NotOnDuckDB(unproved(node))
+    return _choice([condition(node.this, tr)], tr.values((node.args["true"], node.args["false"])))
+
+
+def nvl2(node: exp.Nvl2, tr: Translator) -> Value:
+    value = tr.value(node.this)
+    test = Value(f"({value.sql} IS NOT NULL)", BOOLEAN, value.raises)
+    return _choice([test], tr.values((node.args["true"], node.args["false"])))
+
+
+def _choice(tests: list[Value], results: list[Value]) -> Value:
+    """A searched CASE whose last result is the ELSE."""
+    type = common_of(results)
+    if type == VOID:
+        raise NotOnDuckDB("a choice between NULLs is only proved on Spark")
+    raises = any(value.raises for value in (*tests, *results))
+    results = [convert(value, type) for value in results]
+    branches = " ".join(f"WHEN {t.sql} THEN {r.sql}" for t, r in zip(tests, results[:-1], strict=True))
+    return Value(f"CASE {branches} ELSE {results[-1].sql} END", type, raises)
+
+
+def coalesce(node: exp.Coalesce, tr: Translator) -> Value:
+    return _several("coalesce", tr.values((node.this, *node.expressions)))
+
+
+def extreme(node: exp.Greatest | exp.Least, tr: Translator) -> Value:
+    """GREATEST and LEAST pass over NULL and take NaN for the largest, on both engines."""
+    return _several(node.key, tr.values((node.this, *node.expressions)))
+
+
+def _several(name: str, values: list[Value]) -> Value:
+    type = common_of(values)
+    if type == VOID:
+        raise NotOnDuckDB(f"{name} of NULLs is only proved on Spark")
+    raises = any(value.raises for value in values)
+    values = [convert(value, type) for value in values]
+    if name != "coalesce" and len(values) < 2:
+        raise NotOnDuckDB(f"{name} of one value is only proved on Spark")
+    return Value(f"CAST({name}({', '.join(value.sql for value in values)}) AS {duck(type)})", type, raises)
+
+
+def nullif(node: exp.Nullif, tr: Translator) -> Value:
+    value, other = tr.value(node.this), tr.value(node.expression)
+    if value.type == VOID:
+        raise NotOnDuckDB("nullif of NULL is only proved on Spark")
+    test = compare("=", value, other)
+    return Value(f"CASE WHEN {test.sql} THEN NULL ELSE {value.sql} END", value.type, test.raises)
+
+
+RULES: dict[type[exp.Expression], Rule] = {
+    exp.Paren: parenthesis,
+    **{kind: comparison for kind in _COMPARISONS},
+    exp.Between: between,
+    exp.And: conjunction,
+    exp.Or: disjunction,
+    exp.Not: opposite,
+    exp.Is: is_,
+    exp.IsNan: nan_test,
+    exp.In: membership,
+    exp.Exists: existence,
+    exp.Subquery: scalar_query,
+    exp.Case: case,
+    exp.If: if_,
+    exp.Nvl2: nvl2,
+    exp.Coalesce: coalesce,
+    exp.Greatest: extreme,
+    exp.Least: extreme,
+    exp.Nullif: nullif,
+}
+
+FUNCTIONS: dict[str, Rule] = {"isnull": null_test, "isnotnull": null_test}

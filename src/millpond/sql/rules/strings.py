@@ -1,0 +1,281 @@
+"""String functions and pattern matching. Both engines hold UTF-8, compare bytes and count code points.
+
+They part on case mapping of some letters, on regular expressions, on NULL in `concat` and on odd positions in `substring`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from millpond.sql.rules.core import (
+    BOOLEAN,
+    INT,
+    STRING,
+    NotOnDuckDB,
+    Rule,
+    Translator,
+    Value,
+    only,
+    only_spark,
+    text,
+    unproved,
+)
+from millpond.sql.rules.numbers import cast_value
+from millpond.sql.rules.types import literal
+
+# Letters that Spark (ICU, full mapping) and DuckDB (utf8proc, simple mapping) change differently, found by mapping every
+# code point on both. Spark also looks at what stands beside a capital sigma.
+_ODD_LOWER = "@@LOWER@@"
+_ODD_UPPER = "@@UPPER@@"
+
+# Of Java's regular expressions, what RE2 reads the same way once `.` and `$` are spelled out.
+_LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
+_REGEX_TOKEN = re.compile(
+    r"""(?P<plain>[A-Za-z0-9 _\-,:;/@#%&=<>~"'!]|[^\x00-\x7f])
+      | (?P<escaped>\\[.\\+*?\[\]{}()|^$\-/])
+      | (?P<class>\\[dDwW])
+      | (?P<dot>\.)
+      | (?P<end>\$)
+      | (?P<structure>\^|\||\(\?:|\((?!\?)|\)|[*+?]\??(?![+*?])|\{\d{1,3}(,\d{0,3})?\}(?![+*?]))
+      | (?P<set>\[\^?(?:[A-Za-z0-9_ .,:;/@#%&=<>~"'!+*?(){}|$]|\\[dDwW.\-\\\]\[^]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))+\])
+    """,
+    re.VERBOSE,
+)
+
+
+def _strings(node: exp.Expression, *values: Value) -> None:
+    for value in values:
+        if value.type != STRING:
+            raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} of {value.type} is only proved on Spark")
+
+
+def _raises(*values: Value) -> bool:
+    return any(value.raises for value in values)
+
+
+def _count(node: exp.Expression, value: Value, least: int) -> int:
+    if not isinstance(value.constant, int) or value.constant < least:
+        raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} with such a number is only proved on Spark")
+    return value.constant
+
+
+def _as_string(value: Value) -> Value:
+    return cast_value(value, STRING)
+
+
+def length(node: exp.Length, tr: Translator) -> Value:
+    only(node, "this")
+    value = tr.value(node.this)
+    _strings(node, value)
+    return Value(f"CAST(length({value.sql}) AS INTEGER)", INT, value.raises)
+
+
+def letter_case(node: exp.Lower | exp.Upper, tr: Translator) -> Value:
+    value = tr.value(node.this)
+    _strings(node, value)
+    name, odd = ("lower", _ODD_LOWER) if isinstance(node, exp.Lower) else ("upper", _ODD_UPPER)
+    # All-ASCII strings, the rule, are told apart by their byte count before the pattern is tried.
+    ascii_only = f"strlen({value.sql}) = length({value.sql})"
+    sql = (
+        f"CASE WHEN {ascii_only} OR NOT regexp_matches({value.sql}, '[{odd}]') THEN {name}({value.sql}) "
+        f"WHEN {value.sql} IS NULL THEN NULL ELSE {only_spark(f'{name} of unusual letters')} END"
+    )
+    return Value(sql, STRING, True)
+
+
+def concatenation(node: exp.Concat, tr: Translator) -> Value:
+    values = [_as_string(value) for value in tr.values(node.expressions)]
+    return Value(f"({' || '.join(value.sql for value in values)})", STRING, _raises(*values))
+
+
+def pipes(node: exp.DPipe, tr: Translator) -> Value:
+    left, right = _as_string(tr.value(node.this)), _as_string(tr.value(node.expression))
+    return Value(f"({left.sql} || {right.sql})", STRING, _raises(left, right))
+
+
+def joined(node: exp.ConcatWs, tr: Translator) -> Value:
+    values = [_as_string(value) for value in tr.values(node.expressions)]
+    if len(values) < 2:
+        raise NotOnDuckDB(unproved(node))
+    return Value(f"concat_ws({', '.join(value.sql for value in values)})", STRING, _raises(*values))
+
+
+def substring(node: exp.Substring, tr: Translator) -> Value:
+    """Spark: position 0 is 1; a negative one counts from the end and may lie before the start."""
+    only(node, "this", "start", "length")
+    value, start = tr.value(node.this), tr.value(node.args["start"])
+    _strings(node, value)
+    position = _count(node, start, -1_000_000)
+    size = _count(node, tr.value(node.args["length"]), 0) if node.args.get("length") is not None else None
+    if position >= 0:
+        end = f", {size}" if size is not None else ""
+        return Value(f"substring({value.sql}, {max(position, 1)}{end})", STRING, value.raises)
+    tail = f"right({value.sql}, {-position})"
+    if size is None:
+        return Value(tail, STRING, value.raises)
+    # A string shorter than the distance loses what would stand before its start.
+    missing = f"greatest({-position} - length({value.sql}), 0)"
+    return Value(f"left({tail}, greatest({size} - {missing}, 0))", STRING, value.raises)
+
+
+def edge(node: exp.Left | exp.Right, tr: Translator) -> Value:
+    value, size = tr.value(node.this), tr.value(node.expression)
+    _strings(node, value)
+    return Value(f"{node.key}({value.sql}, {_count(node, size, 0)})", STRING, value.raises)
+
+
+def trim(node: exp.Trim, tr: Translator) -> Value:
+    only(node, "this", "expression", "position")
+    value = tr.value(node.this)
+    characters = tr.value(node.expression) if node.expression else literal(" ", STRING)
+    _strings(node, value, characters)
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.text("position").upper(), "trim")
+    return Value(f"{name}({value.sql}, {characters.sql})", STRING, _raises(value, characters))
+
+
+def trim_both(node: exp.Anonymous, tr: Translator) -> Value:
+    values = tr.values(node.expressions)
+    _strings(node, *values)
+    if len(values) not in (1, 2):
+        raise NotOnDuckDB(unproved(node))
+    characters = values[1].sql if len(values) == 2 else "' '"
+    return Value(f"trim({values[0].sql}, {characters})", STRING, _raises(*values))
+
+
+def pad(node: exp.Pad, tr: Translator) -> Value:
+    value, size = tr.value(node.this), tr.value(node.expression)
+    fill = tr.value(node.args["fill_pattern"]) if node.args.get("fill_pattern") else literal(" ", STRING)
+    _strings(node, value, fill)
+    if not fill.constant or not isinstance(fill.constant, str):
+        raise NotOnDuckDB("padding with anything but a constant, non-empty string is only proved on Spark")
+    name = "lpad" if node.args.get("is_left") else "rpad"
+    return Value(f"{name}({value.sql}, {_count(node, size, 0)}, {fill.sql})", STRING, value.raises)
+
+
+def position(node: exp.StrPosition, tr: Translator) -> Value:
+    only(node, "this", "substr")
+    value, part = tr.value(node.this), tr.value(node.args["substr"])
+    _strings(node, value, part)
+    return Value(f"CAST(instr({value.sql}, {part.sql}) AS INTEGER)", INT, _raises(value, part))
+
+
+def replace(node: exp.Replace, tr: Translator) -> Value:
+    only(node, "this", "expression", "replacement")
+    if node.args.get("replacement") is None:
+        raise NotOnDuckDB("replace without a replacement is only proved on Spark")
+    values = tr.values((node.this, node.expression, node.args["replacement"]))
+    _strings(node, *values)
+    return Value(f"replace({', '.join(value.sql for value in values)})", STRING, _raises(*values))
+
+
+def repeat(node: exp.Repeat, tr: Translator) -> Value:
+    value, times = tr.value(node.this), tr.value(node.args["times"])
+    _strings(node, value)
+    return Value(f"repeat({value.sql}, {_count(node, times, 0)})", STRING, value.raises)
+
+
+def affix(node: exp.StartsWith | exp.EndsWith | exp.Contains, tr: Translator) -> Value:
+    value, part = tr.value(node.this), tr.value(node.expression)
+    _strings(node, value, part)
+    name = {exp.StartsWith: "starts_with", exp.EndsWith: "ends_with", exp.Contains: "contains"}[node.__class__]
+    return Value(f"{name}({value.sql}, {part.sql})", BOOLEAN, _raises(value, part))
+
+
+def like(node: exp.Like, tr: Translator) -> Value:
+    return _like(node, tr, "\\")
+
+
+def ilike(node: exp.ILike, tr: Translator) -> Value:
+    return _like(node, tr, "\\")
+
+
+def escaped(node: exp.Escape, tr: Translator) -> Value:
+    character = tr.value(node.expression).constant
+    if not isinstance(character, str) or len(character) != 1 or not isinstance(node.this, (exp.Like, exp.ILike)):
+        raise NotOnDuckDB("such an ESCAPE is only proved on Spark")
+    return _like(node.this, tr, character)
+
+
+def _like(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Value:
+    only(node, "this", "expression")
+    if isinstance(node.expression, (exp.Any, exp.All)):
+        raise NotOnDuckDB("like any and like all are only proved on Spark")
+    value, pattern = tr.value(node.this), tr.value(node.expression)
+    _strings(node, value, pattern)
+    if not isinstance(pattern.constant, str):
+        raise NotOnDuckDB("like with a pattern that is not a constant is only proved on Spark")
+    # Spark allows the escape only before %, _ and itself, and raises otherwise.
+    if re.search(f"{re.escape(escape)}(?![%_{re.escape(escape)}])", re.sub(re.escape(escape) * 2, "", pattern.constant)):
+        raise NotOnDuckDB("like with a stray escape is only proved on Spark")
+    clause = f" ESCAPE {text(escape)}" if escape in pattern.constant else ""
+    if isinstance(node, exp.Like):
+        return Value(f"({value.sql} LIKE {pattern.sql}{clause})", BOOLEAN, value.raises)
+    sql = (
+        f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN strlen({value.sql}) = length({value.sql}) "
+        f"OR NOT regexp_matches({value.sql}, '[{_ODD_LOWER}]') "
+        f"THEN {value.sql} ILIKE {pattern.sql}{clause} ELSE {only_spark('ilike of unusual letters')} END"
+    )
+    if not pattern.constant.isascii():
+        raise NotOnDuckDB("ilike with such a pattern is only proved on Spark")
+    return Value(sql, BOOLEAN, True)
+
+
+def matches(node: exp.RegexpLike, tr: Translator) -> Value:
+    only(node, "this", "expression")
+    value, pattern = tr.value(node.this), tr.value(node.expression)
+    _strings(node, value, pattern)
+    if not isinstance(pattern.constant, str):
+        raise NotOnDuckDB("rlike with a pattern that is not a constant is only proved on Spark")
+    return Value(f"regexp_matches({value.sql}, {text(java_to_re2(pattern.constant))})", BOOLEAN, value.raises)
+
+
+def java_to_re2(pattern: str) -> str:
+    """A Java regular expression in RE2's words, for a yes-or-no search; refuses all that is not proved.
+
+    >>> java_to_re2("^a.c$") == r"^a[^\\n\\r\\x{85}\\x{2028}\\x{2029}]c(?:\\r\\n|[\\n\\r\\x{85}\\x{2028}\\x{2029}])?\\z"
+    True
+    """
+    parts, place = [], 0
+    while place < len(pattern):
+        token = _REGEX_TOKEN.match(pattern, place)
+        if token is None:
+            raise NotOnDuckDB(f"the regular expression {pattern!r} is only proved on Spark")
+        place = token.end()
+        if token["dot"]:
+            parts.append(f"[^{_LINE_ENDS}]")  # RE2's dot stops only at \n
+        elif token["end"]:
+            if place < len(pattern):
+                raise NotOnDuckDB("a regular expression with $ inside is only proved on Spark")
+            parts.append(rf"(?:\r\n|[{_LINE_ENDS}])?\z")  # Java's $ also stands before a last line end
+        else:
+            parts.append(token.group())
+    return "".join(parts)
+
+
+RULES: dict[type[exp.Expression], Rule] = {
+    exp.Length: length,
+    exp.Lower: letter_case,
+    exp.Upper: letter_case,
+    exp.Concat: concatenation,
+    exp.DPipe: pipes,
+    exp.ConcatWs: joined,
+    exp.Substring: substring,
+    exp.Left: edge,
+    exp.Right: edge,
+    exp.Trim: trim,
+    exp.Pad: pad,
+    exp.StrPosition: position,
+    exp.Replace: replace,
+    exp.Repeat: repeat,
+    exp.StartsWith: affix,
+    exp.EndsWith: affix,
+    exp.Contains: affix,
+    exp.Like: like,
+    exp.ILike: ilike,
+    exp.Escape: escaped,
+    exp.RegexpLike: matches,
+}
+
+FUNCTIONS: dict[str, Rule] = {"btrim": trim_both}

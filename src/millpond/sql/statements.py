@@ -1,0 +1,159 @@
+"""What can be said: one frozen dataclass per statement.
+
+A statement is plain data made by `parser.parse`; it holds names as written and has not been checked against a pond.
+Queries inside statements are sqlglot trees in Spark's dialect; a window behind a table name is found on its `exp.Table`
+node as `table.meta["window"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from sqlglot import exp
+
+from millpond.errors import Span
+from millpond.schema import Column
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window behind a table name.
+
+    | written                              | fields                                   |
+    |--------------------------------------|------------------------------------------|
+    | `[INTERVAL '1' MINUTE]`, `[INTERVAL 3]` | interval                              |
+    | `[ROWS 4]`                           | rows                                     |
+    | `[vid, xway ROWS 4]`                 | rows, columns                            |
+    | `[vid ROWS 4 WITHIN INTERVAL '5' MINUTE]` | rows, columns, interval             |
+    | `[NOW]`                              | now                                      |
+    | `[SINCE 600]`                        | since (a literal: number or text)        |
+    | `[UNBOUNDED]`                        | none of them                             |
+    """
+
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
+    interval: timedelta | None = None
+    now: bool = False
+    since: int | str | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`sql` is the whole text this statement was read from; `span` is its place there."""
+
+    sql: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class CreateStreamingTable(Statement):
+    name: str
+    columns: tuple[Column, ...]
+    time_column: str | None = None
+    shard_by: tuple[str, ...] = ()
+    history: timedelta | None = None  # RANGE; None keeps rows forever
+    lateness: timedelta = timedelta(0)
+    options: Mapping[str, str] = field(default_factory=dict)
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateStandardTable(Statement):
+    """`CREATE STANDARD TABLE n (cols)`, `... AS SELECT`, or `... FROM POSTGRES '<dsn>' [TABLE '<name>']`."""
+
+    name: str
+    columns: tuple[Column, ...] = ()
+    query: exp.Expression | None = None
+    postgres: str | None = None
+    postgres_table: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateIndex(Statement):
+    table: str
+    columns: tuple[str, ...]
+    name: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateSource(Statement):
+    """`CREATE SOURCE n (cols) FROM FILES '<folder>' | SOCKET '<host:port>' [FORMAT CSV|JSON|PARQUET] [WITH (k = 'v')]`."""
+
+    name: str
+    columns: tuple[Column, ...]
+    kind: str  # 'files' or 'socket'
+    location: str
+    format: str = "csv"
+    options: Mapping[str, str] = field(default_factory=dict)
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Drop(Statement):
+    """`kind` is one of 'streaming table', 'standard table', 'table', 'index', 'source', 'feed'."""
+
+    kind: str
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AlterTable(Statement):
+    """One change; the others are at their defaults. `drop_history` is `SET RANGE UNBOUNDED`."""
+
+    name: str
+    add_columns: tuple[Column, ...] = ()
+    rename_to: str | None = None
+    history: timedelta | None = None
+    drop_history: bool = False
+    lateness: timedelta | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Describe(Statement):
+    name: str
+
+
+@dataclass(frozen=True)
+class Show(Statement):
+    """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds' or 'rejected'."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Insert(Statement):
+    """`query` is a SELECT or a VALUES list. Over a source it is a continuous insert, called a feed."""
+
+    table: str
+    columns: tuple[str, ...]
+    query: exp.Expression
+
+
+@dataclass(frozen=True)
+class Update(Statement):
+    table: str
+    assignments: tuple[tuple[str, exp.Expression], ...]
+    where: exp.Expression | None
+
+
+@dataclass(frozen=True)
+class Delete(Statement):
+    table: str
+    where: exp.Expression | None
+
+
+@dataclass(frozen=True)
+class Select(Statement):
+    query: exp.Expression
+
+
+@dataclass(frozen=True)
+class Explain(Statement):
+    statement: Statement
+    analyze: bool = False

@@ -1,0 +1,198 @@
+"""Blocks: how rows become archive files. Pure Arrow and NumPy, so that it runs alike in a Spark worker and in a test.
+
+A block is a run of rows of one shard, cut at compartment borders, sorted by (clustering columns, time, row number) and
+written as Parquet in row groups of `GROUP_ROWS`. Sorting by the indexed column makes a vehicle's reports neighbours, so
+that a look-up reads one row group of a file; a block is short in time, so time still prunes by file.
+
+`GROUP_ROWS` is DuckDB's own vector multiple (60 x 2,048): measured over 12 M rows it was best for both point and scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
+from millpond.schema import SEQ
+from millpond.table.index import index_path, write_index
+from millpond.table.manifest import ArchiveFile
+
+GROUP_ROWS = 122_880
+_LONGEST_TEXT_BOUND = 64
+_SAMPLE = 8192
+
+
+@dataclass(frozen=True)
+class BlockSpec:
+    """What a worker must know to write blocks of a table. Plain values: it travels to Spark workers."""
+
+    folder: str
+    time_column: str | None  # None: rows have no time (standard tables)
+    indexed: tuple[str, ...] = ()
+    compartment_width: int = 0  # ticks; 0 puts everything into one compartment
+
+    @property
+    def clustered(self) -> tuple[str, ...]:
+        """The first indexed column orders the rows of a block; further indices point into that order."""
+        return self.indexed[:1]
+
+
+def ticks(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
+    """A time column as integers in ticks."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.int64())
+    result: npt.NDArray[np.int64] = array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return result
+
+
+def write_blocks(spec: BlockSpec, rows: pa.Table, shard: int, name: str) -> list[ArchiveFile]:
+    """Write `rows` (with `_seq`) as one file per compartment they fall in. Files are synced; nothing refers to them yet."""
+    if rows.num_rows == 0:
+        return []
+    rows = rows.combine_chunks()
+    times = ticks(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
+    compartments = times // spec.compartment_width if spec.compartment_width else np.zeros_like(times)
+    files = []
+    for compartment in np.unique(compartments):
+        if compartments[0] == compartment and compartments[-1] == compartment and np.all(compartments == compartment):
+            part, part_times = rows, times
+        else:
+            chosen = np.flatnonzero(compartments == compartment)
+            part, part_times = rows.take(pa.array(chosen)), times[chosen]
+        files.append(_write_file(spec, part, part_times, int(compartment), shard, name))
+    return files
+
+
+def _write_file(
+    spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, name: str
+) -> ArchiveFile:
+    order = sort_order(rows, times, spec.clustered)
+    if order is not None:
+        rows = rows.take(pa.array(order)).combine_chunks()
+    folder = Path(spec.folder) / f"c{compartment}"
+    path = folder / f"{name}-s{shard}.parquet"
+    dictionary, encodings = _encodings(rows)
+    with disk_errors(path):
+        make_folder(folder)
+        try:
+            pq.write_table(
+                rows,
+                path,
+                row_group_size=GROUP_ROWS,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=dictionary,
+                column_encoding=encodings,
+            )
+            sync_file(path)
+            for column in spec.indexed:
+                write_index(index_path(path, column), rows[column], GROUP_ROWS)
+            sync_folder(folder)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            for column in spec.indexed:
+                index_path(path, column).unlink(missing_ok=True)
+            raise
+    minima, maxima, nulls = _bounds(rows)
+    seq = rows[SEQ].to_numpy()
+    return ArchiveFile(
+        path=f"c{compartment}/{path.name}",
+        size=path.stat().st_size,
+        rows=rows.num_rows,
+        least=int(times.min()),
+        greatest=int(times.max()),
+        first_seq=int(seq.min()),
+        last_seq=int(seq.max()),
+        compartment=compartment,
+        shard=shard,
+        columns=tuple(rows.schema.names),
+        minima=minima,
+        maxima=maxima,
+        nulls=nulls,
+        indexed=spec.indexed,
+        clustered=spec.clustered,
+    )
+
+
+def sort_order(
+    rows: pa.Table, times: npt.NDArray[np.int64], clustered: Sequence[str]
+) -> npt.NDArray[np.int64] | None:
+    """Row numbers in the order (clustered, time, arrival), or None if the rows lie so already.
+
+    Integers are packed with the time and the row number into one 64-bit key when they fit, because sorting plain
+    integers is several times faster than sorting by columns.
+    """
+    count = rows.num_rows
+    keys: list[npt.NDArray[Any]] = []
+    for name in clustered:
+        column = rows[name].combine_chunks()
+        if pa.types.is_integer(column.type) and column.null_count == 0:
+            keys.append(column.to_numpy().astype(np.int64))
+        else:
+            ranked = pc.rank(column, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
+            keys.append(ranked.to_numpy().astype(np.int64))
+    keys.append(times)
+    width = max(1, (count - 1).bit_length())
+    packed = np.zeros(count, dtype=np.int64)
+    total = width
+    for key in keys:
+        low = int(key.min())
+        bits = int(int(key.max()) - low).bit_length()
+        total += bits
+        if total > 63:
+            break
+        packed = (packed << bits) | (key - low)
+    else:
+        if np.all(packed[1:] >= packed[:-1]):
+            return None
+        packed = (packed << width) | np.arange(count, dtype=np.int64)
+        packed.sort()
+        return packed & ((1 << width) - 1)
+    return np.lexsort((np.arange(count), *reversed(keys))).astype(np.int64)
+
+
+def _encodings(rows: pa.Table) -> tuple[list[str], dict[str, str]]:
+    """Dictionary for columns that repeat, deltas for integers that do not (measured: a third smaller and faster)."""
+    dictionary: list[str] = []
+    encodings: dict[str, str] = {}
+    for field in rows.schema:
+        if pa.types.is_integer(field.type) and field.type.bit_width >= 32:
+            step = max(1, rows.num_rows // _SAMPLE)
+            sample = rows[field.name].take(pa.array(np.arange(0, rows.num_rows, step)))
+            if 2 * pc.count_distinct(sample).as_py() > len(sample):
+                encodings[field.name] = "DELTA_BINARY_PACKED"
+                continue
+        if not pa.types.is_floating(field.type):
+            dictionary.append(field.name)
+    return dictionary, encodings
+
+
+def _bounds(rows: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+    minima: dict[str, Any] = {}
+    maxima: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    for field in rows.schema:
+        column = rows[field.name]
+        nulls[field.name] = column.null_count
+        kind = field.type
+        if column.null_count == len(column) or not (
+            pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)
+        ):
+            continue
+        both = pc.min_max(column)
+        low, high = both["min"].as_py(), both["max"].as_py()
+        if pa.types.is_date(kind):
+            low, high = low.isoformat(), high.isoformat()
+        if isinstance(low, str) and max(len(low), len(high)) > _LONGEST_TEXT_BOUND:
+            continue
+        minima[field.name], maxima[field.name] = low, high
+    return minima, maxima, nulls

@@ -1,0 +1,83 @@
+"""Value indices on disk: for one archive file and column, which row groups hold a value.
+
+Idea. A file is written once, so its index is too: the distinct (value, row group) pairs, sorted by value, in an Arrow
+file beside it. A block's values are thus grouped by key before they touch the disk, and a random key costs no random
+write. A look-up is a binary search in a memory-mapped file.
+
+Invariant. An index may only skip: every row group that holds the value is named. NULL is not indexed, because no
+comparison finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millpond.durable import sync_file
+
+
+def index_path(data_file: Path, column: str) -> Path:
+    return data_file.with_suffix(f".{column}.idx")
+
+
+def write_index(path: Path, values: pa.ChunkedArray | pa.Array, group_rows: int) -> None:
+    """Write the index of a column whose rows lie in groups of `group_rows`."""
+    groups = pa.array(np.arange(len(values), dtype=np.int64) // group_rows, pa.int32())
+    pairs = pa.table({"value": values, "group": groups})
+    if pa.types.is_integer(values.type) and values.null_count == 0:
+        pairs = _distinct_integers(pairs)
+    else:
+        pairs = pairs.filter(pc.is_valid(pairs["value"])).group_by(["value", "group"]).aggregate([])
+        pairs = pairs.sort_by([("value", "ascending"), ("group", "ascending")])
+    pairs = pairs.combine_chunks()
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, pairs.schema) as writer:
+        writer.write_table(pairs, max_chunksize=max(1, pairs.num_rows))
+    sync_file(path)
+
+
+def _distinct_integers(pairs: pa.Table) -> pa.Table:
+    value = pairs["value"].to_numpy()
+    group = pairs["group"].to_numpy()
+    if len(value) and np.any(value[1:] < value[:-1]):
+        order = np.lexsort((group, value))
+        value, group = value[order], group[order]
+    first = np.ones(len(value), dtype=bool)
+    first[1:] = (value[1:] != value[:-1]) | (group[1:] != group[:-1])
+    return pa.table({"value": pa.array(value[first], pairs["value"].type), "group": pa.array(group[first], pa.int32())})
+
+
+def find_groups(path: Path, wanted: Iterable[Any]) -> set[int]:
+    """The row groups that hold any of the wanted values. The values must be of the column's own type."""
+    with pa.memory_map(str(path)) as source:
+        reader = pa.ipc.open_file(source)
+        if reader.num_record_batches == 0:
+            return set()
+        batch = reader.get_batch(0)
+        value, group = batch.column(0), batch.column(1)
+        found: set[int] = set()
+        numbers = value.to_numpy() if pa.types.is_integer(value.type) else None
+        for item in wanted:
+            if numbers is not None:
+                low = int(np.searchsorted(numbers, item, "left"))
+                high = int(np.searchsorted(numbers, item, "right"))
+            else:
+                low, high = _search(value, item, left=True), _search(value, item, left=False)
+            found.update(group.slice(low, high - low).to_pylist())
+        return found
+
+
+def _search(values: pa.Array, item: Any, *, left: bool) -> int:
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        at = values[middle].as_py()
+        if at < item or (not left and at == item):
+            low = middle + 1
+        else:
+            high = middle
+    return low

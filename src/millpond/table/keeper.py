@@ -1,0 +1,131 @@
+"""The keeper: decides what archive work is due, and commits what came out. The owner of a pond has one.
+
+A round is plan -> run the tasks (in Spark, or in place) -> commit, one round at a time. In the plan, per table: the
+oldest frames of the log that make a block, and runs of small files worth merging. The commit adds files, removes merged
+and expired ones and moves the position, for rejected rows first and then for rows: each store has its own seam, so a
+crash between the two commits is as harmless as anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from millpond.clock import Clock
+from millpond.table.log import REJECTED, ROWS, Section
+from millpond.table.manifest import ArchiveFile
+from millpond.table.store import GRACE, Store
+from millpond.table.stream import StreamTable, with_seq
+from millpond.table.work import ArchiveTask, CompactTask, Task, choose_files, choose_frames
+from millpond.catalog import REJECTED_COLUMNS
+
+
+@dataclass(frozen=True)
+class Round:
+    """Tasks of one round; `ends` are the positions after it, per table name and kind."""
+
+    tasks: tuple[Task, ...]
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+class Keeper:
+    """Not thread safe: the caller runs one round at a time."""
+
+    def __init__(self, clock: Clock, block_rows: int, block_age_micros: int) -> None:
+        self._clock = clock
+        self._block_rows = block_rows
+        self._block_age = block_age_micros
+
+    def plan(self, tables: Sequence[StreamTable], *, force: bool = False) -> Round:
+        """What is due now. With `force` all that is in the log, however little."""
+        tasks: list[Task] = []
+        ends: dict[tuple[str, int], int] = {}
+        for table in tables:
+            tasks += self._archive(table, ends, force)
+            for kind, store in ((ROWS, table.rows), (REJECTED, table.rejected)):
+                tasks += self._compact(table, kind, store)
+        return Round(tuple(tasks), ends)
+
+    def _archive(self, table: StreamTable, ends: dict[tuple[str, int], int], force: bool) -> list[Task]:
+        with table.lock:
+            frames = list(table.frames)
+        oldest = self._clock.micros() - self._block_age
+        chosen = choose_frames(frames, self._block_rows, oldest, force=force)
+        if not chosen:
+            return []
+        name = table.definition.name
+        ends[name, ROWS] = chosen[-1].end
+        ends[name, REJECTED] = chosen[-1].end_rejected
+        sections: dict[tuple[int, int], list[tuple[str, Section]]] = {}
+        for frame in chosen:
+            for section in frame.sections:
+                sections.setdefault((section.kind, section.shard), []).append((str(frame.path), section))
+        tasks: list[Task] = []
+        for (kind, shard), found in sorted(sections.items()):
+            store = table.rejected if kind == REJECTED else table.rows
+            tasks.append(
+                ArchiveTask(name, kind, shard, store.spec, _columns(table, kind), tuple(found), store.tail.start)
+            )
+        return tasks
+
+    def _compact(self, table: StreamTable, kind: int, store: Store) -> list[Task]:
+        files = list(store.manifest.current.files.values())
+        return [
+            CompactTask(table.definition.name, kind, run[0].shard, store.spec, _columns(table, kind),
+                        tuple(f.path for f in run))  # fmt: skip
+            for run in choose_files(files, self._block_rows)
+        ]
+
+    def commit(self, work: Round, results: Sequence[Sequence[ArchiveFile]], tables: dict[str, StreamTable]) -> None:
+        """Make the results of a round part of the tables."""
+        add: dict[tuple[str, int], list[ArchiveFile]] = {}
+        remove: dict[tuple[str, int], list[str]] = {}
+        for task, files in zip(work.tasks, results, strict=True):
+            add.setdefault((task.table, task.kind), []).extend(files)
+            if isinstance(task, CompactTask):
+                remove.setdefault((task.table, task.kind), []).extend(task.files)
+        for name, table in tables.items():
+            for kind, store in ((REJECTED, table.rejected), (ROWS, table.rows)):
+                key = (name, kind)
+                if key in add or key in remove or key in work.ends:
+                    self._commit_store(table, store, add.get(key, []), remove.get(key, []), work.ends.get(key))
+            table.archived()
+
+    def _commit_store(
+        self, table: StreamTable, store: Store, add: list[ArchiveFile], remove: list[str], position: int | None
+    ) -> None:
+        if position is not None and position <= store.tail.start and not add and not remove:
+            return
+        with table.lock:
+            state = table.state.to_json()
+        store.commit(
+            add=add,
+            remove=remove,
+            position=position,
+            state=state,
+            operation="WRITE" if not remove else "OPTIMIZE",
+            now_ms=self._clock.micros() // 1000,
+            age=self._clock.monotonic(),
+        )
+        store.manifest.checkpoint()
+
+    def expire(self, tables: Sequence[StreamTable]) -> int:
+        """Drop the compartments that lie before the history period. Returns how many files went."""
+        count = 0
+        for table in tables:
+            gone = table.expired_files()
+            if gone:
+                self._commit_store(table, table.rows, [], gone, None)
+                count += len(gone)
+        return count
+
+    def clean(self, tables: Sequence[StreamTable], *, grace: float = GRACE) -> None:
+        """Delete files that were removed long enough ago."""
+        for table in tables:
+            for store in (table.rows, table.rejected):
+                store.delete_removed(self._clock.monotonic(), grace=grace)
+
+
+def _columns(table: StreamTable, kind: int) -> tuple[tuple[str, str], ...]:
+    schema = with_seq(REJECTED_COLUMNS) if kind == REJECTED else table.stored
+    return tuple((c.name, str(c.type)) for c in schema)

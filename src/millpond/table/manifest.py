@@ -1,0 +1,342 @@
+"""The manifest: which archive files are live, and up to which row the archive goes. Its format is Delta Lake's log.
+
+Idea. The archive of a table is a folder of Parquet files plus `_delta_log/`, an open format that Spark, DuckDB, Polars
+and others read directly. We write that log ourselves: with one writer a commit is one small synced file, and our own
+facts (position, intake state, time bounds in ticks) travel inside it, so rows and position change together.
+
+Invariants
+ 1. Commit v is the file `_delta_log/<v>.json`; it is complete or absent. Versions have no gap.
+ 2. `position` never decreases. Files of version v hold exactly the rows below its position, less expired and deleted.
+ 3. A file named by a manifest is never changed; it is deleted only after `GRACE` has passed since it was removed.
+ 4. The newest commit file always exists beside any checkpoint (our state is read from it).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from millpond.durable import make_folder, write_file
+from millpond.errors import CorruptBlock, PondError
+from millpond.schema import SEQ, Column, DataType, Schema
+
+_DELTA_TYPES = {
+    "TINYINT": "byte",
+    "SMALLINT": "short",
+    "INT": "integer",
+    "BIGINT": "long",
+    "BOOLEAN": "boolean",
+    "FLOAT": "float",
+    "DOUBLE": "double",
+    "STRING": "string",
+    "BINARY": "binary",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+}
+CHECKPOINT_EVERY = 50
+_KEPT_COMMITS = 20
+
+
+@dataclass(frozen=True)
+class ArchiveFile:
+    """One Parquet file of the archive.
+
+    `least` and `greatest` bound its times in ticks; `minima`/`maxima` bound the columns that have bounds, as JSON
+    values; `indexed` names the columns with a value index beside the file; `columns` are the columns it has.
+    """
+
+    path: str
+    size: int
+    rows: int
+    least: int
+    greatest: int
+    first_seq: int
+    last_seq: int
+    compartment: int
+    shard: int
+    columns: tuple[str, ...]
+    minima: Mapping[str, Any]
+    maxima: Mapping[str, Any]
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    indexed: tuple[str, ...] = ()
+    clustered: tuple[str, ...] = ()
+
+    def to_action(self, now_ms: int) -> dict[str, Any]:
+        own = {
+            "least": self.least,
+            "greatest": self.greatest,
+            "seq": [self.first_seq, self.last_seq],
+            "compartment": self.compartment,
+            "shard": self.shard,
+            "columns": self.columns,
+            "indexed": self.indexed,
+            "clustered": self.clustered,
+            "bounds": {c: [self.minima[c], self.maxima[c]] for c in self.minima},
+        }
+        stats = {"numRecords": self.rows, "minValues": {}, "maxValues": {}, "nullCount": dict(self.nulls)}
+        for column in self.minima:  # only plain numbers are given to other readers: no question of text formats
+            if isinstance(self.minima[column], int) and not isinstance(self.minima[column], bool):
+                stats["minValues"][column] = self.minima[column]  # type: ignore[index]
+                stats["maxValues"][column] = self.maxima[column]  # type: ignore[index]
+        return {
+            "path": self.path,
+            "partitionValues": {},
+            "size": self.size,
+            "modificationTime": now_ms,
+            "dataChange": True,
+            "stats": json.dumps(stats, separators=(",", ":")),
+            "tags": {"millpond": json.dumps(own, separators=(",", ":"))},
+        }
+
+    @classmethod
+    def from_action(cls, add: Mapping[str, Any]) -> ArchiveFile:
+        stats = json.loads(add["stats"])
+        tags = add["tags"]
+        own = json.loads(tags["millpond"] if isinstance(tags, Mapping) else dict(tags)["millpond"])
+        bounds = own["bounds"]
+        return cls(
+            path=add["path"],
+            size=add["size"],
+            rows=stats["numRecords"],
+            least=own["least"],
+            greatest=own["greatest"],
+            first_seq=own["seq"][0],
+            last_seq=own["seq"][1],
+            compartment=own["compartment"],
+            shard=own["shard"],
+            columns=tuple(own["columns"]),
+            minima={c: b[0] for c, b in bounds.items()},
+            maxima={c: b[1] for c, b in bounds.items()},
+            nulls=stats.get("nullCount", {}),
+            indexed=tuple(own["indexed"]),
+            clustered=tuple(own["clustered"]),
+        )
+
+
+@dataclass(frozen=True)
+class Version:
+    """The archive at one commit: a value, safe to keep while newer commits appear."""
+
+    number: int
+    position: int
+    files: Mapping[str, ArchiveFile]
+    state: Mapping[str, Any]
+    schema: Schema
+    table_id: str = ""
+
+    @property
+    def rows(self) -> int:
+        return sum(f.rows for f in self.files.values())
+
+    @property
+    def bytes(self) -> int:
+        return sum(f.size for f in self.files.values())
+
+
+def delta_schema(schema: Schema) -> str:
+    def kind(t: DataType) -> str:
+        return f"decimal({t.precision},{t.scale})" if t.name == "DECIMAL" else _DELTA_TYPES[t.name]
+
+    fields = [{"name": c.name, "type": kind(c.type), "nullable": True, "metadata": {}} for c in schema]
+    return json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"))
+
+
+def schema_from_delta(text: str) -> Schema:
+    back = {v: k for k, v in _DELTA_TYPES.items()}
+    columns = []
+    for item in json.loads(text)["fields"]:
+        decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", item["type"])
+        kind = DataType("DECIMAL", int(decimal[1]), int(decimal[2])) if decimal else DataType(back[item["type"]])
+        columns.append(Column(item["name"], kind))
+    return Schema(tuple(columns))
+
+
+class Manifest:
+    """Reads and, in the writing process, commits versions. Not thread safe; `current` may be read from anywhere."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._log = folder / "_delta_log"
+        self.current = self._load()
+
+    @classmethod
+    def create(cls, folder: Path, schema: Schema, state: Mapping[str, Any], now_ms: int) -> Manifest:
+        """Make an empty archive with `schema` (to which `_seq` is added)."""
+        log = folder / "_delta_log"
+        make_folder(log)
+        stored = schema.plus(Column(SEQ, DataType("BIGINT")))
+        actions = [
+            _commit_info("CREATE TABLE", 0, state, now_ms),
+            {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+            _metadata(stored, str(uuid.uuid4()), now_ms),
+        ]
+        write_file(_commit_path(log, 0), _lines(actions), replace=False)
+        return cls(folder)
+
+    def commit(
+        self,
+        *,
+        add: Iterable[ArchiveFile] = (),
+        remove: Iterable[str] = (),
+        position: int | None = None,
+        state: Mapping[str, Any] | None = None,
+        schema: Schema | None = None,
+        operation: str,
+        now_ms: int,
+    ) -> Version:
+        """Make the next version durable, all of it or nothing."""
+        old = self.current
+        position = old.position if position is None else position
+        state = old.state if state is None else state
+        assert position >= old.position, "the archive position went backwards"
+        added = list(add)
+        removed = list(remove)
+        actions: list[dict[str, Any]] = [
+            _commit_info(operation, position, state, now_ms),
+            {"txn": {"appId": "millpond", "version": position, "lastUpdated": now_ms}},
+        ]
+        stored = old.schema
+        if schema is not None:
+            stored = schema.plus(Column(SEQ, DataType("BIGINT")))
+            actions.append(_metadata(stored, old.table_id, now_ms))
+        for path in removed:
+            actions.append({"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": True}})
+        actions += [{"add": file.to_action(now_ms)} for file in added]
+        number = old.number + 1
+        write_file(_commit_path(self._log, number), _lines(actions), replace=False)
+        files = dict(old.files)
+        for path in removed:
+            files.pop(path, None)
+        files.update((f.path, f) for f in added)
+        self.current = Version(number, position, files, dict(state), stored, old.table_id)
+        return self.current
+
+    def refresh(self) -> Version:
+        """Take in commits made by another process."""
+        if not _commit_path(self._log, self.current.number + 1).exists():
+            return self.current
+        self.current = self._apply_from(self.current)
+        return self.current
+
+    def checkpoint(self) -> None:
+        """Every `CHECKPOINT_EVERY` commits: fold the log into one file, so that opening stays quick, and drop old commits."""
+        number = self.current.number
+        if number == 0 or number % CHECKPOINT_EVERY:
+            return
+        from deltalake import DeltaTable
+
+        DeltaTable(str(self.folder)).create_checkpoint()
+        for path in self._log.glob("*.json"):
+            if path.stem.isdigit() and int(path.stem) < number - _KEPT_COMMITS:
+                path.unlink()
+        for path in self._log.glob("*.checkpoint.parquet"):
+            if int(path.name.split(".")[0]) < number - CHECKPOINT_EVERY:
+                path.unlink()
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def _load(self) -> Version:
+        if not self._log.is_dir():
+            raise PondError(f'archive folder "{self.folder.name}" has no log', hint="Restore it from a copy.")
+        last = self._log / "_last_checkpoint"
+        base = Version(-1, 0, {}, {}, Schema(()))
+        if last.exists():
+            base = self._read_checkpoint(int(json.loads(last.read_text())["version"]))
+        version = self._apply_from(base)
+        if version.number < 0:
+            raise PondError(f'archive folder "{self.folder.name}" has no first commit', hint="Restore it from a copy.")
+        return version
+
+    def _apply_from(self, base: Version) -> Version:
+        files = dict(base.files)
+        position, state, schema, number = base.position, base.state, base.schema, base.number
+        table_id = base.table_id
+        if base.number >= 0 and not state:  # from a checkpoint: our state is in the commit of the same version
+            position, state = self._read_state(base.number)
+        while True:
+            path = _commit_path(self._log, number + 1)
+            try:
+                text = path.read_text()
+            except FileNotFoundError:
+                return Version(number, position, files, state, schema, table_id)
+            number += 1
+            try:
+                for line in text.splitlines():
+                    action = json.loads(line)
+                    if "add" in action:
+                        file = ArchiveFile.from_action(action["add"])
+                        files[file.path] = file
+                    elif "remove" in action:
+                        files.pop(action["remove"]["path"], None)
+                    elif "metaData" in action:
+                        schema = schema_from_delta(action["metaData"]["schemaString"])
+                        table_id = action["metaData"]["id"]
+                    elif "commitInfo" in action:
+                        own = action["commitInfo"]["millpond"]
+                        position, state = own["position"], own["state"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise CorruptBlock(
+                    f'archive commit "{path.name}" of "{self.folder.parent.name}" cannot be read',
+                    detail=str(error),
+                    hint="Restore the file from a copy.",
+                ) from error
+
+    def _read_state(self, number: int) -> tuple[int, Mapping[str, Any]]:
+        for line in _commit_path(self._log, number).read_text().splitlines():
+            action = json.loads(line)
+            if "commitInfo" in action:
+                own = action["commitInfo"]["millpond"]
+                return own["position"], own["state"]
+        raise CorruptBlock(f"archive commit {number} carries no state", hint="Restore the file from a copy.")
+
+    def _read_checkpoint(self, number: int) -> Version:
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(self._log / f"{number:020d}.checkpoint.parquet", columns=["add", "metaData"])
+        files = {}
+        schema = Schema(())
+        table_id = ""
+        for row in table.to_pylist():
+            if row["add"] is not None:
+                file = ArchiveFile.from_action(row["add"])
+                files[file.path] = file
+            elif row["metaData"] is not None:
+                schema = schema_from_delta(row["metaData"]["schemaString"])
+                table_id = row["metaData"]["id"]
+        return Version(number, 0, files, {}, schema, table_id)
+
+
+def _commit_path(log: Path, number: int) -> Path:
+    return log / f"{number:020d}.json"
+
+
+def _lines(actions: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(a, separators=(",", ":")) + "\n" for a in actions).encode()
+
+
+def _commit_info(operation: str, position: int, state: Mapping[str, Any], now_ms: int) -> dict[str, Any]:
+    return {
+        "commitInfo": {
+            "timestamp": now_ms,
+            "operation": operation,
+            "millpond": {"position": position, "state": state},
+        }
+    }
+
+
+def _metadata(schema: Schema, table_id: str, now_ms: int) -> dict[str, Any]:
+    return {
+        "metaData": {
+            "id": table_id,
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": delta_schema(schema),
+            "partitionColumns": [],
+            "configuration": {},
+            "createdTime": now_ms,
+        }
+    }

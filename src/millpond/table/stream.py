@@ -1,0 +1,192 @@
+"""A streaming table at work: its log, its rows and its rejected rows, and where its intake stands.
+
+The writing process calls `append` (under the table's lock) and commits archive work; other processes call `refresh`,
+which reads what is new in the log *before* it looks for newer archive versions: a log segment is deleted only after its
+rows are in a version, so in that order a reader can see rows twice (and drops them by number) but never miss any.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from millpond.arrow import arrow_schema
+from millpond.catalog import REJECTED_COLUMNS, StreamingTable
+from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.table.block import BlockSpec
+from millpond.table.compartments import expired, width
+from millpond.table.log import REJECTED, Frame, IntakeState, LogReader, LogWriter, NewFrame
+from millpond.table.manifest import Manifest
+from millpond.table.store import Store
+
+
+def create(pond: Path, table: StreamingTable, now_ms: int) -> None:
+    """Make the folders of a new table, empty."""
+    folder = pond / "tables" / table.folder
+    state = IntakeState().to_json()
+    Manifest.create(folder / "rejected", REJECTED_COLUMNS, state, now_ms)
+    Manifest.create(folder / "archive", table.columns, state, now_ms)
+
+
+def with_seq(schema: Schema) -> Schema:
+    return schema.plus(Column(SEQ, DataType("BIGINT")))
+
+
+class StreamTable:
+    def __init__(self, pond: Path, table: StreamingTable) -> None:
+        self.definition = table
+        self.folder = pond / "tables" / table.folder
+        self.lock = threading.RLock()
+        self._writer: LogWriter | None = None
+        self._load()
+
+    def _load(self) -> None:
+        self.rows = Store(Manifest(self.folder / "archive"), self._rows_spec())
+        self.rejected = Store(Manifest(self.folder / "rejected"), self._rejected_spec())
+        self._reader = LogReader(self.folder / "log")
+        self.frames: deque[Frame] = deque()  # not wholly archived; kept by the writer only
+        self.state = IntakeState.from_json(dict(self.rows.manifest.current.state))
+        self.next_row = self.rows.manifest.current.position
+        self.next_rejected = self.rejected.manifest.current.position
+        self._read_log()
+
+    # -- definition -------------------------------------------------------------------------------------------------
+
+    def _rows_spec(self) -> BlockSpec:
+        d = self.definition
+        return BlockSpec(str(self.folder / "archive"), d.time_column, d.indexed, width(d.history, d.unit))
+
+    def _rejected_spec(self) -> BlockSpec:
+        day = 86_400_000_000
+        return BlockSpec(str(self.folder / "rejected"), "arrival", (), day)
+
+    @property
+    def stored(self) -> Schema:
+        """Columns as stored, with the row number."""
+        return with_seq(self.definition.columns)
+
+    def redefine(self, table: StreamingTable) -> None:
+        """Take a changed definition; a changed schema starts a new log segment."""
+        with self.lock:
+            changed = table.columns != self.definition.columns
+            self.definition = table
+            self.rows.spec = self._rows_spec()
+            if changed and self._writer is not None:
+                self._writer.change_schema(arrow_schema(self.stored))
+
+    # -- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int | None:
+        """The highest complete time, in ticks: nothing earlier is still to come."""
+        state = self.state
+        known = [state.heartbeat]
+        if state.highest is not None:
+            known.append(state.highest - self.definition.unit.ticks(self.definition.lateness))
+        return max((t for t in known if t is not None), default=None)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def _read_log(self) -> None:
+        for frame in self._poll():
+            self._show(frame)
+
+    def _poll(self) -> Iterator[Frame]:
+        yield from self._reader.poll(
+            self.rows.manifest.current.position, self.rejected.manifest.current.position
+        )
+
+    def _show(self, frame: Frame) -> None:
+        """Make the rows of a frame found in the log visible."""
+        own, bad = [], []
+        try:
+            for section in frame.sections:
+                (bad if section.kind == REJECTED else own).append(self._reader.read(frame.path, section))
+        except FileNotFoundError:  # archived and deleted while we read: the next version holds its rows
+            own, bad = [], []
+        with self.rows.lock, self.rejected.lock:
+            if frame.end > self.rows.tail.start and own:
+                self.rows.tail.append(own, frame.least, frame.greatest, frame.end - 1)
+                self.rows.tail.cut(self.rows.tail.start)
+            if frame.end_rejected > self.rejected.tail.start and bad:
+                self.rejected.tail.append(bad, frame.state.at, frame.state.at, frame.end_rejected - 1)
+                self.rejected.tail.cut(self.rejected.tail.start)
+        self.state = frame.state
+        self.next_row = max(self.next_row, frame.end)
+        self.next_rejected = max(self.next_rejected, frame.end_rejected)
+        if frame.end > self.rows.tail.start or frame.end_rejected > self.rejected.tail.start:
+            self.frames.append(frame)
+
+    def refresh(self) -> None:
+        """Take in what another process wrote."""
+        with self.lock:
+            if self._writer is not None:
+                return
+            self._read_log()
+            self.frames.clear()
+            for store in (self.rejected, self.rows):
+                with store.lock:
+                    version = store.manifest.refresh()
+                    if version.position > store.tail.start:
+                        store.tail.cut(version.position)
+            state = IntakeState.from_json(dict(self.rows.manifest.current.state))
+            if state.at > self.state.at:
+                self.state = state
+            self.next_row = max(self.next_row, self.rows.manifest.current.position)
+            self.next_rejected = max(self.next_rejected, self.rejected.manifest.current.position)
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def become_writer(self) -> None:
+        """Recover the log and take up writing. The caller holds the pond's lock."""
+        with self.lock:
+            if self._writer is not None:
+                return
+            # Read again from the archive's position, so that `frames` holds all that is not archived.
+            self._load()
+            writer = LogWriter(self.folder / "log", arrow_schema(self.stored))
+            place = self._reader.place
+            if place is not None and self._reader.schema_of(place[0]) == arrow_schema(self.stored):
+                writer.resume(*place)
+            self._writer = writer
+
+    def append(self, frame: NewFrame) -> None:
+        """Make a frame durable, then visible. The caller holds `lock` and has numbered the rows from `next_row`."""
+        assert self._writer is not None, "append without the writer lock"
+        written = self._writer.append(frame)
+        own = [batch for _, batch in frame.shards]
+        if own:
+            self.rows.accept(own, frame.least, frame.greatest, written.end - 1)
+        if frame.rejected is not None and frame.rejected.num_rows:
+            self.rejected.accept([frame.rejected], frame.state.at, frame.state.at, written.end_rejected - 1)
+        self.state = frame.state
+        self.next_row = written.end
+        self.next_rejected = written.end_rejected
+        if frame.rows or written.rejected:
+            self.frames.append(written)
+
+    def archived(self) -> None:
+        """After a commit: forget frames and segments that are wholly in the archive."""
+        with self.lock:
+            row, bad = self.rows.tail.start, self.rejected.tail.start
+            while self.frames and self.frames[0].end <= row and self.frames[0].end_rejected <= bad:
+                self.frames.popleft()
+            if self._writer is not None:
+                self._writer.delete_before(row, bad)
+
+    def expired_files(self) -> list[str]:
+        """Files of compartments that lie wholly before the history period."""
+        d = self.definition
+        span = self.rows.spec.compartment_width
+        return [
+            f.path
+            for f in self.rows.manifest.current.files.values()
+            if expired((f.greatest // span + 1) * span - 1, self.now, d.history, d.unit)
+        ]
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

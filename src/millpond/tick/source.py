@@ -1,0 +1,113 @@
+"""Ticks as a Spark source. The pond writes a tick's tasks to a file; the source turns each into a partition.
+
+Idea. What a tick must do is known in the process that owns the pond: it has the log's frames, the manifests, and later
+the network of continuous queries. So it decides, and Spark carries out: one partition per task, placed, retried and
+reported by Spark; the rows themselves go from the log to the worker as Arrow and never through the JVM.
+
+A tick file is `<number>.tick`, a pickled list of tasks. The offset is the number of the last tick. The run folder is made
+anew for each start of the pipeline, so numbers and names of an earlier run can never be confused with this one's.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from millpond.durable import write_file
+from millpond.table.manifest import ArchiveFile
+from millpond.table.work import Task
+
+FORMAT = "millpond_ticks"
+RESULT_SCHEMA = "task int, result string"
+_ARROW_SCHEMA = pa.schema([pa.field("task", pa.int32()), pa.field("result", pa.string())])
+
+
+def tick_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:012d}.tick"
+
+
+def write_tick(folder: Path, number: int, tasks: Sequence[Task]) -> None:
+    write_file(tick_path(folder, number), pickle.dumps(list(tasks)))
+
+
+class TaskPartition(InputPartition):
+    def __init__(self, number: int, task_number: int, name: str, task: Task) -> None:
+        self.number = number
+        self.task_number = task_number
+        self.name = name
+        self.task = task
+
+
+class TickReader(DataSourceStreamReader):
+    """Planned in a Python process of Spark's, read in its workers."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self._folder = Path(options["folder"])
+        self._run = options["run"]
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {"tick": 0}
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        number = int(start["tick"])
+        # One tick a batch: results then belong to exactly one plan.
+        return {"tick": number + 1} if tick_path(self._folder, number + 1).exists() else {"tick": number}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        parts = []
+        for number in range(int(start["tick"]) + 1, int(end["tick"]) + 1):
+            tasks = pickle.loads(tick_path(self._folder, number).read_bytes())
+            parts += [TaskPartition(number, i, f"{self._run}-{number:06d}-{i:03d}", t) for i, t in enumerate(tasks)]
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        assert isinstance(partition, TaskPartition)
+        context = TaskContext.get()
+        attempt = context.taskAttemptId() if context is not None else 0
+        files = partition.task.run(f"{partition.name}-{attempt}")
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([partition.task_number], pa.int32()), pa.array([encode_result(files)], pa.string())],
+            schema=_ARROW_SCHEMA,
+        )
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Ticks up to `end` are done and committed; their files are no longer needed."""
+        for number in range(int(end["tick"]), 0, -1):
+            path = tick_path(self._folder, number)
+            if not path.exists():
+                break
+            path.unlink(missing_ok=True)
+
+
+class TickSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> str:
+        return RESULT_SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return TickReader(dict(self.options))
+
+
+def encode_result(files: Sequence[ArchiveFile]) -> str:
+    return json.dumps([asdict(f) for f in files])
+
+
+def decode_result(text: str) -> list[ArchiveFile]:
+    files = []
+    for item in json.loads(text):
+        for name in ("columns", "indexed", "clustered"):
+            item[name] = tuple(item[name])
+        files.append(ArchiveFile(**item))
+    return files

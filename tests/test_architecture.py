@@ -1,0 +1,238 @@
+"""Who may import whom. The table `MAY_IMPORT` is the diagram: change the picture by changing it, with a reason.
+
+Data flows down the table, imports point up it. Every import counts, also one inside a function or under
+`TYPE_CHECKING`: a name that a part needs is a name that it depends on.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src"
+
+# Imported by everyone; they import only each other.
+VOCABULARY = {"errors", "schema", "duration", "clock", "config", "arrow", "catalog", "metrics"}
+VOCABULARY |= {
+    "durable"
+}  # how to write a file that survives: the catalog, the tables and the tick all need the same one
+
+# A part is a module or folder directly in src/millpond. Each may import itself, the vocabulary, and:
+MAY_IMPORT: dict[str, set[str]] = {
+    **{word: set() for word in VOCABULARY},
+    "sql": set(),
+    "spark": set(),
+    "sources": set(),
+    "ingest": {"sources"},
+    "table": set(),
+    "query": {"table", "sql", "spark"},
+    "tick": {"table", "spark", "query"},
+    # Wires the stages together, so it is the one part that sees them all.
+    "pond": {"sql", "spark", "sources", "ingest", "table", "query", "tick"},
+    # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
+    "__init__": {"sql", "spark", "sources", "ingest", "table", "query", "tick", "pond"},
+    "demo": {"pond", "__init__"},
+    "cli": {"pond", "__init__", "demo"},  # demo: `millpond demo` is a command
+    "__main__": {"cli"},
+}
+
+# Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
+SPARK_PARTS = {"spark", "tick"}
+# What `import millpond` must not load: together they cost seconds, and a help text or a small question needs none.
+HEAVY = ["pyspark", "pandas", "deltalake"]
+NAMES_THAT_SAY_NOTHING = {"utils", "util", "common", "core", "helpers", "helper"}
+LONGEST_MODULE = 800
+
+
+@dataclass(frozen=True)
+class Import:
+    """`module` in full; `name` when written `from module import name`; `eager` when importing the importer runs it."""
+
+    module: str
+    name: str | None
+    line: int
+    eager: bool
+
+
+def module_name(path: Path) -> str:
+    """`millpond.sql.parser` for src/millpond/sql/parser.py; a package's own file keeps its `__init__`."""
+    return ".".join(path.relative_to(SRC).with_suffix("").parts)
+
+
+def sources(package: str) -> list[Path]:
+    return sorted((SRC / package).rglob("*.py"))
+
+
+def imports(source: str, importer: str) -> list[Import]:
+    """Every import in `source`, the text of the module `importer`."""
+
+    def visit(node: ast.AST, eager: bool) -> Iterator[Import]:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, None, node.lineno, eager)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                package = importer.split(".")[: -node.level]
+                module = ".".join([*package, *([module] if module else [])])
+            for alias in node.names:
+                yield Import(module, alias.name, node.lineno, eager)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for child in node.body:
+                yield from visit(child, False)
+            for child in node.orelse:
+                yield from visit(child, eager)
+        else:
+            inside = eager and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for child in ast.iter_child_nodes(node):
+                yield from visit(child, inside)
+
+    return list(visit(ast.parse(source), True))
+
+
+def part_of(module: str) -> str:
+    """The part a module of millpond belongs to: `sql` for millpond.sql.parser, `__init__` for millpond itself."""
+    return [*module.split("."), "__init__"][1]
+
+
+def imported_part(found: Import) -> str | None:
+    """The part of millpond that `found` reaches, or None when it is someone else's module."""
+    if found.module.split(".")[0] != "millpond":
+        return None
+    if found.module == "millpond" and found.name is not None and found.name in MAY_IMPORT:
+        return found.name  # `from millpond import errors`
+    return part_of(found.module)
+
+
+def violations(source: str, importer: str) -> list[str]:
+    """What `source`, the text of the millpond module `importer`, imports against the table."""
+    part = part_of(importer)
+    if part not in MAY_IMPORT:
+        return [f'{importer}: "{part}" is a new part: say in MAY_IMPORT what it may import, and why']
+    wrong = []
+    for found in imports(source, importer):
+        target = imported_part(found)
+        if target is not None and target not in {part} | VOCABULARY | MAY_IMPORT[part]:
+            wrong.append(f"{importer}:{found.line}: {part} may not import {target}")
+        if found.eager and found.module.split(".")[0] == "pyspark" and part not in SPARK_PARTS:
+            wrong.append(f"{importer}:{found.line}: imports pyspark when it is imported; only {SPARK_PARTS} may")
+    return wrong
+
+
+def application_violations(source: str, importer: str, public: set[str]) -> list[str]:
+    """What an application imports from millpond besides its public names."""
+    wrong = []
+    for found in imports(source, importer):
+        if found.module.split(".")[0] != "millpond":
+            continue
+        if found.module != "millpond":
+            wrong.append(f"{importer}:{found.line}: imports {found.module}, which is beneath the public API")
+        elif found.name is not None and found.name not in public:
+            wrong.append(f"{importer}:{found.line}: millpond.{found.name} is not a public name")
+    return wrong
+
+
+def public_names() -> set[str]:
+    """`millpond.__all__`, read from the text, so that this file needs nothing to be importable."""
+    init = SRC / "millpond" / "__init__.py"
+    for node in ast.parse(init.read_text()).body if init.exists() else []:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
+            return set(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+    return set()
+
+
+def test_the_table_has_no_cycle() -> None:
+    left = {part: MAY_IMPORT[part] - {part} for part in MAY_IMPORT}
+    while left:
+        free = {part for part, needs in left.items() if not needs & left.keys()}
+        assert free, f"these import each other: {sorted(left)}"
+        left = {part: needs for part, needs in left.items() if part not in free}
+
+
+@pytest.mark.parametrize("path", sources("millpond"), ids=module_name)
+def test_millpond_imports_along_the_arrows(path: Path) -> None:
+    assert violations(path.read_text(), module_name(path)) == []
+
+
+@pytest.mark.parametrize("path", sources("linear_road"), ids=module_name)
+def test_linear_road_uses_only_public_names(path: Path) -> None:
+    assert application_violations(path.read_text(), module_name(path), public_names()) == []
+
+
+def test_import_millpond_loads_nothing_heavy(tmp_path: Path) -> None:
+    program = f"import sys, millpond; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("package", ["millpond", "linear_road"])
+def test_names_say_something(package: str) -> None:
+    vague = [name for name in map(module_name, sources(package)) if NAMES_THAT_SAY_NOTHING & set(name.split("."))]
+    assert vague == [], "name it after what it is about"
+
+
+@pytest.mark.parametrize("path", [*sources("millpond"), *sources("linear_road")], ids=module_name)
+def test_modules_can_be_read_at_one_sitting(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= LONGEST_MODULE, f"{lines} lines: it has more than one reason to change; split it"
+
+
+@pytest.mark.parametrize(
+    ("importer", "source"),
+    [
+        ("millpond.sql.parser", "from millpond.errors import SqlError"),
+        (
+            "millpond.sql.parser",
+            "from . import statements\nfrom .statements import Window\nfrom ..schema import Column",
+        ),
+        ("millpond.query.once", "import millpond.table.log\nfrom millpond import errors"),
+        ("millpond.pond", "from millpond.tick.pipeline import start"),
+        ("millpond.cli", "from millpond import Pond"),
+        ("millpond.query.once", "def run():\n    import pyspark"),
+        (
+            "millpond.query.once",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pyspark.sql import DataFrame",
+        ),
+        ("millpond.spark.session", "import pyspark"),
+    ],
+)
+def test_the_check_accepts(importer: str, source: str) -> None:
+    assert violations(source, importer) == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "source"),
+    [
+        ("millpond.sql.parser", "import millpond.table.log"),
+        ("millpond.sql.parser", "from ..table import log"),
+        ("millpond.sql.__init__", "from ..table import log"),
+        ("millpond.sql.parser", "from .. import table"),
+        ("millpond.sql.parser", "from millpond import table"),
+        ("millpond.sql.parser", "from millpond import Pond"),
+        ("millpond.sql.parser", "def late():\n    from millpond.pond import Pond"),
+        ("millpond.errors", "from millpond.sql import parser"),
+        ("millpond.cli", "from millpond.table.log import Log"),
+        ("millpond.query.once", "try:\n    import pyspark\nexcept ImportError:\n    pass"),
+        ("millpond.query.once", "class A:\n    from pyspark.sql import types"),
+        ("millpond.novelty", ""),
+    ],
+)
+def test_the_check_objects(importer: str, source: str) -> None:
+    assert len(violations(source, importer)) == 1
+
+
+def test_the_check_of_applications() -> None:
+    allowed = "import millpond\nfrom millpond import Pond\nimport duckdb"
+    assert application_violations(allowed, "linear_road.driver", {"Pond"}) == []
+    for source in ("import millpond.pond", "from millpond.errors import SqlError", "from millpond import table"):
+        assert len(application_violations(source, "linear_road.driver", {"Pond"})) == 1
