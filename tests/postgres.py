@@ -4,12 +4,12 @@
         ...
     dsn = start_postgres(folder)                   # stopped when this process ends
 
-The server listens on a Unix socket and on a free port of the loopback interface. It is stopped also when this process is
-killed: Linux sends it SIGINT then (PR_SET_PDEATHSIG, set by `_BECOME` between fork and exec).
+The server listens on a Unix socket and on a free port of the loopback interface. It is stopped also when this process
+is killed: Linux sends it SIGINT then (PR_SET_PDEATHSIG, set by `_BECOME` between fork and exec).
 
-PostgreSQL refuses to run as root. When we are root it runs as `postgres`, or `nobody` where that user is missing, and its
-folder then belongs to that user. pytest keeps its temporary folders closed to other users; a folder the server could not
-enter is left alone and the server gets one of its own under /tmp, removed when it stops.
+PostgreSQL refuses to run as root. When we are root it runs as `postgres`, or `nobody` where that user is missing, and
+its folder then belongs to that user. pytest keeps its temporary folders closed to other users; a folder the server
+could not enter is left alone and the server gets one of its own under /tmp, removed when it stops.
 """
 
 from __future__ import annotations

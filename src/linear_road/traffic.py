@@ -352,10 +352,8 @@ class Expressway:
             cell=(start + random.integers(0, 20, count)).astype(np.int16),
             speed=random.integers(*ENTRY_SPEED, count, np.int16, endpoint=True),
             desired=desired.astype(np.int16),
-            merge=(start + random.integers(40, 60, count, endpoint=True)).astype(np.int16),
-            exit=(exits(entry, random) * SEGMENT_CELLS + random.integers(60, 120, count, endpoint=True)).astype(
-                np.int16
-            ),
+            merge=(start + random.integers(40, 61, count)).astype(np.int16),
+            exit=(exits(entry, random) * SEGMENT_CELLS + random.integers(60, 121, count)).astype(np.int16),
             held=np.zeros(count, np.int16),
         )
 
@@ -371,9 +369,9 @@ class Expressway:
         speed = (wish + _DITHER[noise & 255]).astype(np.int16)
         speed = speed.clip(now.speed - BRAKING, now.speed + ACCELERATION).clip(CREEP, records.MAX_SPEED)
         reach = now.cell + now.speed
-        exits = reach + speed >= now.exit
+        leaving = (reach + speed >= now.exit) & ~ramp
         room = now.exit // SEGMENT_CELLS * SEGMENT_CELLS + (SEGMENT_CELLS - 1) - reach
-        speed = np.where(exits & ~ramp, np.minimum(np.minimum(speed, RAMP_SPEED), room), speed)
+        speed = np.where(leaving, np.minimum(np.minimum(speed, RAMP_SPEED), room), speed)
         speed = np.where(ramp, np.minimum(speed, now.speed), speed)
         speed = np.where(held, np.int16(0), speed)
 

@@ -3,8 +3,9 @@
     rows -> ingest -> table (log, tail, archive) <- query <- SQL
                           ^ archive work, by tick (Spark) or in place
 
-Threads. Any thread may ask and append. Changes of definitions and archive work are serialised by `work`; a table's own
-lock orders its appends. The writer lock of the folder is taken at the first change, never to read.
+Threads. Any thread may ask and append. Changes of definitions and archive work are serialised by `work`, which may be held
+for seconds; asking and appending never wait for it. A table's own lock orders its appends. The writer lock of the folder
+is taken at the first change, never to read.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class Pond:
         self.config = config
         self.clock = clock
         self.work = threading.RLock()
+        self._opened = threading.RLock()  # guards the dictionaries below; held for moments only
         self.catalog = Catalog.load(self.folder)
         self.local = Local()
         self._lock = WriterLock(self.folder)
@@ -109,6 +111,7 @@ class Pond:
         self._keeper = Keeper(clock, config.block_rows, round(config.block_age.total_seconds() * 1e6))
         self._round: Round | None = None
         self._pipeline: Pipeline | None = None
+        self._owned = False
         self._closed = False
 
     # -- asking and telling -----------------------------------------------------------------------------------------
@@ -245,6 +248,10 @@ class Pond:
             table.close()
         self.local.close()
         self._lock.release()
+        self._owned = False
+        # Spark's callback threads outlive us; they must not keep the embedded DuckDB alive into interpreter exit.
+        self._pipeline = None
+        del self.local
 
     def __enter__(self) -> Pond:
         return self
@@ -263,8 +270,10 @@ class Pond:
 
     def own(self) -> None:
         """Become the writer, if not yet."""
+        if self._owned:
+            return
         with self.work:
-            if self._lock.held:
+            if self._owned:
                 return
             self._lock.acquire()
             try:
@@ -279,6 +288,7 @@ class Pond:
             except BaseException:
                 self._lock.release()
                 raise
+            self._owned = True
 
     def change_catalog(self, catalog: Catalog) -> None:
         """Make a new catalog durable and current."""
@@ -287,9 +297,9 @@ class Pond:
 
     def refresh(self) -> None:
         """As a reader, take in what the writer did."""
-        if self._lock.held:
+        if self._owned:
             return
-        with self.work:
+        with self._opened:
             self.catalog = Catalog.load(self.folder)
             for table in self.streams().values():
                 table.refresh()
@@ -298,7 +308,7 @@ class Pond:
 
     def streams(self) -> dict[str, StreamTable]:
         """All streaming tables, opened."""
-        with self.work:
+        with self._opened:
             for name in list(self.catalog.streaming):
                 self.stream(name)
             for name in [n for n in self._streams if n not in self.catalog.streaming]:
@@ -307,7 +317,7 @@ class Pond:
 
     def stream(self, name: str) -> StreamTable:
         definition = self.catalog.streaming_table(name)
-        with self.work:
+        with self._opened:
             found = self._streams.get(definition.name)
             if found is None or found.definition.folder != definition.folder:
                 found = StreamTable(self.folder, definition)
@@ -320,14 +330,14 @@ class Pond:
 
     def intake(self, name: str) -> Intake:
         table = self.stream(name)
-        with self.work:
+        with self._opened:
             found = self._intakes.get(table.definition.name)
             if found is None or found.table is not table:
                 found = self._intakes[table.definition.name] = Intake(table, self.clock, self._make_room)
             return found
 
     def standard(self, definition: StandardTable) -> StandardStore:
-        with self.work:
+        with self._opened:
             found = self._standards.get(definition.name)
             if found is None or found.definition != definition:
                 found = self._standards[definition.name] = StandardStore(self.folder, definition, self.clock)

@@ -28,7 +28,7 @@ from millpond.catalog import (
 )
 from millpond.errors import SqlError, UnknownName, UnsupportedSql
 from millpond.schema import SEQ, Schema
-from millpond.sql.dialect import Millpond, span_of
+from millpond.sql.dialect import WINDOW, Millpond, span_of
 from millpond.sql.statements import Window
 
 
@@ -113,6 +113,8 @@ def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sourc
             uses[use.name] = use
             if not source.alias:
                 source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
+            # The use holds the window from here on; engines know nothing of it.
+            source.meta.pop(WINDOW, None)
             source.set("db", None)
             source.set("catalog", None)
             source.set("this", exp.to_identifier(use.name))
@@ -121,7 +123,7 @@ def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sourc
 
 def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sources: bool) -> Use:
     name = node.name
-    window = node.meta.get("window")
+    window = node.meta.get(WINDOW)
     if node.args.get("db") is not None:
         raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint="Tables of a pond have plain names.")
     table = catalog.relation(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.sql.translate import configure
+from millpond.table.block import GROUP_ROWS
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import tail_table
 
@@ -95,8 +97,9 @@ class Local:
             return f"SELECT * FROM {use.name}_fetched"
         columns = use.columns.plus(Column(SEQ, DataType("BIGINT")))
         parts = []
-        whole = [f for f in given.selection.files if not _only_some_groups(f, given)]
-        partly = [f for f in given.selection.files if _only_some_groups(f, given)]
+        wanted = plan.bounds[use.name].among
+        partly = [f for f in given.selection.files if _only_some_groups(f, given, wanted)]
+        whole = [f for f in given.selection.files if f not in partly]
         for have in dict.fromkeys(f.columns for f in whole):
             paths = [str(given.snapshot.folder / f.path) for f in whole if f.columns == have]
             parts.append(f"SELECT {_as_now(columns, have)} FROM read_parquet({_list(paths)}, hive_partitioning=false)")
@@ -123,13 +126,13 @@ def with_relations(parts: list[str], text: str) -> str:
     return f"WITH {', '.join(parts)} {text}"
 
 
-def _only_some_groups(file: ArchiveFile, given: Tiers) -> bool:
+def _only_some_groups(file: ArchiveFile, given: Tiers, among: Mapping[str, frozenset[Any]]) -> bool:
     """Whether an index on a column the file is not sorted by leaves only few row groups to read.
 
     For the sorting column DuckDB finds them itself from the footer.
     """
-    from millpond.table.block import GROUP_ROWS
-
+    if any(column in among for column in file.clustered):
+        return False
     groups = given.selection.groups.get(file.path)
     total = -(-file.rows // GROUP_ROWS)
     return groups is not None and total > 1 and len(groups) <= total * _FEW_GROUPS

@@ -95,6 +95,11 @@ def get_session(master: str = "local[*]", memory: str = "1g", partitions: int | 
         find_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # Workers must find this very package, also when it runs from a source tree.
+        here = str(Path(__file__).resolve().parents[2])
+        paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+        if here not in paths:
+            os.environ["PYTHONPATH"] = os.pathsep.join([here, *paths])
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master(master).appName("millpond").config("spark.driver.memory", memory)
@@ -123,8 +128,8 @@ def stop_session() -> None:
 
 def spark_message(error: BaseException) -> str:
     """What Spark says, without the trace: the first line that tells something."""
-    text = str(getattr(error, "getMessage", lambda: None)() or getattr(error, "desc", None) or error)
+    text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # The cause inside a Python worker is the last line of its traceback, which names the error.
-    inner = [line for line in lines if re.match(r"^(millpond\.|pyarrow\.|[A-Za-z_.]+(Error|Full|Block|Exception): )", line)]
+    inner = [line for line in lines if re.match(r"^[A-Za-z_.]+(Error|Full|Block|Exception|Invalid): ", line)]
     return (inner[-1] if inner else lines[0] if lines else type(error).__name__)[:500]

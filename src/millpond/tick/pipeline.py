@@ -86,6 +86,7 @@ class Pipeline:
         self._wake.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(timeout=60)
+        del self._owner  # Spark's callback threads keep this object, and must not keep the pond
 
     @property
     def alive(self) -> bool:
@@ -116,7 +117,7 @@ class Pipeline:
         except MillpondError as error:
             self.error = error
         except Exception as error:  # noqa: BLE001 - a bug here must not leave the pond waiting for ever
-            self.error = EngineError("the pipeline stopped", detail=f"{type(error).__name__}: {error}")
+            self.error = EngineError("the pipeline stopped", detail=f"{type(error).__name__}: {spark_message(error)}")
         finally:
             self._stop_query()
             shutil.rmtree(self._root, ignore_errors=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millpond.schema import DataType
 from millpond.sql.rules.core import (
     BOOLEAN,
     DOUBLE,
     FLOAT,
+    STRING,
     VOID,
     NotOnDuckDB,
     Rule,
@@ -44,8 +44,6 @@ def parenthesis(node: exp.Paren, tr: Translator) -> Value:
 def condition(node: exp.Expression, tr: Translator) -> Value:
     """A value that stands where a truth value is needed."""
     value = tr.value(node)
-    if value.type == VOID:
-        return literal(None, BOOLEAN)
     if value.type != BOOLEAN:
         raise NotOnDuckDB(f"{value.type} as a condition is only proved on Spark")
     return value
@@ -108,6 +106,7 @@ def opposite(node: exp.Not, tr: Translator) -> Value:
 
 def is_(node: exp.Is, tr: Translator) -> Value:
     """`IS NULL`, `IS TRUE`, `IS FALSE`; the NOT stands around it."""
+    only(node, "this", "expression")
     value = tr.value(node.this)
     if isinstance(node.expression, exp.Null):
         return Value(f"({value.sql} IS NULL)", BOOLEAN, value.raises)
@@ -155,7 +154,9 @@ def _in_query(value: Value, query: exp.Expression, tr: Translator) -> Value:
     relation = tr.relation(query.this if isinstance(query, exp.Subquery) else query)
     if len(relation.columns) != 1:
         raise NotOnDuckDB("in with several columns is only proved on Spark")
-    found: DataType = relation.columns[0][1]
+    found = relation.columns[0][1]
+    if found == VOID:
+        raise NotOnDuckDB("in with a column of bare NULLs is only proved on Spark")
     sql = relation.sql
     if value.type != found:
         type = common(value.type, found)
@@ -177,8 +178,8 @@ def scalar_query(node: exp.Subquery, tr: Translator) -> Value:
     """A query used as a value: NULL when it has no row, an error on both engines when it has several."""
     only(node, "this")
     relation = tr.relation(node.this)
-    if len(relation.columns) != 1:
-        raise NotOnDuckDB("a scalar subquery of several columns is only proved on Spark")
+    if len(relation.columns) != 1 or relation.columns[0][1] == VOID:
+        raise NotOnDuckDB("such a scalar subquery is only proved on Spark")
     return Value(f"({relation.sql})", relation.columns[0][1], True)
 
 
@@ -225,7 +226,10 @@ def coalesce(node: exp.Coalesce, tr: Translator) -> Value:
 
 def extreme(node: exp.Greatest | exp.Least, tr: Translator) -> Value:
     """GREATEST and LEAST pass over NULL and take NaN for the largest, on both engines."""
-    return _several(node.key, tr.values((node.this, *node.expressions)))
+    values = tr.values((node.this, *node.expressions))
+    if len({value.type == STRING for value in values if value.type != VOID}) > 1:
+        raise NotOnDuckDB(f"{node.key} of a string among others is only proved on Spark")
+    return _several(node.key, values)
 
 
 def _several(name: str, values: list[Value]) -> Value:

@@ -107,7 +107,7 @@ Columns = Mapping[str, DataType] | None
 class Scope:
     """The names one SELECT can see. `clause` says which part is being translated: only WHERE may look into `outer`."""
 
-    __slots__ = ("aliases", "clause", "correlated", "ctes", "group_keys", "outer", "sources")
+    __slots__ = ("aliases", "clause", "correlated", "ctes", "group_keys", "outer", "sources", "windows")
 
     def __init__(self, ctes: dict[str, Columns], outer: Scope | None) -> None:
         self.sources: dict[str, Columns] = {}
@@ -117,6 +117,7 @@ class Scope:
         self.clause = "from"
         self.correlated: list[exp.Column] = []
         self.group_keys: tuple[str, ...] | None = None
+        self.windows: dict[str, exp.Expression] = {}
 
 
 Rule = Callable[[Any, "Translator"], Value]

@@ -105,7 +105,9 @@ def _combine(symbol: str, left: Value, right: Value) -> Value:
         if DOUBLE not in (left.type, right.type):
             left, right = _as_decimal(left), _as_decimal(right)
             type = _decimal_result(symbol, left.type, right.type)
-            return Value(f"CAST({left.sql} {symbol} {right.sql} AS {duck(type)})", type, raises)
+            # DuckDB keeps a result of two small decimals small, and overflows; one wide operand makes it wide.
+            wide = duck(DataType("DECIMAL", type.precision, left.type.scale))
+            return Value(f"CAST(CAST({left.sql} AS {wide}) {symbol} {right.sql} AS {duck(type)})", type, raises)
     type = common(left.type, right.type)
     left, right = convert(left, type), convert(right, type)
     if isinstance(left.constant, int) and isinstance(right.constant, int):

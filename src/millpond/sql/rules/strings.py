@@ -27,8 +27,11 @@ from millpond.sql.rules.types import literal
 
 # Letters that Spark (ICU, full mapping) and DuckDB (utf8proc, simple mapping) change differently, found by mapping every
 # code point on both. Spark also looks at what stands beside a capital sigma.
-_ODD_LOWER = "@@LOWER@@"
-_ODD_UPPER = "@@UPPER@@"
+_NEW = r"\x{1c89}\x{1c8a}\x{a7cb}-\x{a7dc}\x{10d40}-\x{10d8f}"  # letters of Unicode 15 and 16
+_ODD_LOWER = r"\x{130}\x{3a3}" + _NEW
+_ODD_UPPER = (
+    r"\x{df}\x{149}\x{19b}\x{1f0}\x{264}\x{390}\x{3b0}\x{587}\x{1e96}-\x{1e9a}\x{1f50}-\x{1fff}\x{fb00}-\x{fb17}" + _NEW
+)
 
 # Of Java's regular expressions, what RE2 reads the same way once `.` and `$` are spelled out.
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
@@ -86,6 +89,9 @@ def letter_case(node: exp.Lower | exp.Upper, tr: Translator) -> Value:
 
 
 def concatenation(node: exp.Concat, tr: Translator) -> Value:
+    if "safe" not in node.args:
+        # Without that mark of the function, it is what sqlglot makes of 'it''s', where Spark reads a quote.
+        raise NotOnDuckDB("strings side by side are only proved on Spark")
     values = [_as_string(value) for value in tr.values(node.expressions)]
     return Value(f"({' || '.join(value.sql for value in values)})", STRING, _raises(*values))
 
@@ -199,7 +205,12 @@ def escaped(node: exp.Escape, tr: Translator) -> Value:
 
 
 def _like(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Value:
-    only(node, "this", "expression")
+    only(node, "this", "expression", "negate")
+    value = _like_plain(node, tr, escape)
+    return Value(f"(NOT {value.sql})", BOOLEAN, value.raises) if node.args.get("negate") else value
+
+
+def _like_plain(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Value:
     if isinstance(node.expression, (exp.Any, exp.All)):
         raise NotOnDuckDB("like any and like all are only proved on Spark")
     value, pattern = tr.value(node.this), tr.value(node.expression)

@@ -36,6 +36,7 @@ _EXACT_DIGITS = 15
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_PLAIN = re.compile(r"-?\d+\.\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -188,6 +189,10 @@ def parse_constant(written: str, type: DataType) -> Value:
             return literal(_SPECIAL[written], DOUBLE)
         if _NUMBER.fullmatch(written):
             return literal(float(written), DOUBLE)
+    if type.name == "DECIMAL" and _PLAIN.fullmatch(written):
+        value = number_literal(written)
+        if value.type == type:
+            return value
     if type == DATE and _DATE.fullmatch(written) and _is_day(written):
         return literal(written, DATE)
     if type == TIMESTAMP and _TIMESTAMP.fullmatch(written) and _is_day(written[:10]) and _is_clock(written[11:]):

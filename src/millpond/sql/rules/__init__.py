@@ -1,0 +1,22 @@
+"""The whitelist: what is proved to mean on DuckDB what it means on Spark, one table of rules per kind of expression."""
+
+from millpond.sql.rules import aggregates, conditions, numbers, queries, strings, times
+from millpond.sql.rules.core import Rule, RelationRule  # noqa: F401
+from sqlglot import exp
+
+VALUES: dict[type[exp.Expression], Rule] = {
+    **queries.RULES,
+    **numbers.RULES,
+    **conditions.RULES,
+    **strings.RULES,
+    **times.RULES,
+    **aggregates.RULES,
+}
+FUNCTIONS: dict[str, Rule] = {
+    **numbers.FUNCTIONS,
+    **conditions.FUNCTIONS,
+    **strings.FUNCTIONS,
+    **times.FUNCTIONS,
+    **aggregates.FUNCTIONS,
+}
+RELATIONS: dict[type[exp.Expression], RelationRule] = queries.RELATIONS

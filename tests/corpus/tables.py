@@ -1,0 +1,98 @@
+"""The tables of the corpus: small, deterministic, and full of the values on which engines disagree."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from decimal import Decimal
+
+import pyarrow as pa
+
+INF = float("inf")
+NAN = float("nan")
+
+
+def posreports() -> pa.Table:
+    """About 500 position reports of 25 cars, shaped like Linear Road's; NULLs everywhere but in the time column."""
+    rng = random.Random(7)
+    rows = []
+    for vid in range(100, 125):
+        seg, direction, xway = rng.randrange(0, 8), rng.randrange(2), rng.randrange(2)
+        start = rng.randrange(0, 30)
+        for i in range(20):
+            stopped = vid % 8 == 0 and 6 <= i < 12
+            speed = 0 if stopped else rng.randrange(20, 100)
+            pos = seg * 5280 + (2640 if stopped else rng.randrange(5280))
+            row = [vid, speed, xway, rng.randrange(5), direction, seg, pos, start + 30 * i]
+            for column in (1, 2, 3, 4, 5, 6):
+                if rng.random() < 0.03:
+                    row[column] = None
+            if rng.random() < 0.01:
+                row[0] = None
+            rows.append(row)
+            if not stopped and rng.random() < 0.4:
+                seg += 1
+    rng.shuffle(rows)
+    kinds = [pa.int32()] * 7 + [pa.int64()]
+    names = ["vid", "spd", "xway", "lane", "dir", "seg", "pos", "t"]
+    return pa.table({n: pa.array([r[i] for r in rows], k) for i, (n, k) in enumerate(zip(names, kinds, strict=True))})
+
+
+def readings() -> pa.Table:
+    """About 200 readings with NaN, infinities, both zeros, empty and non-ASCII texts, and the ends of BIGINT."""
+    rng = random.Random(11)
+    sensors = ["a1", "A1", "b2", "", " pad ", "héllo", "日本語", "a_c", "50%", "x\ny", None, "42", "zeta"]
+    values = [0.0, -0.0, 1.5, -2.5, 2.5, 0.125, 2.675, 1e15, 1e-7, NAN, INF, -INF, None, 99.995, -0.5, 3.0]
+    amounts = ["0.00", "1.50", "-2.50", "2.50", "99999999.99", "-99999999.99", "0.05", None, "10.25", "3.33"]
+    numbers = [0, 1, -1, 7, -7, 1000, 2**31, -(2**31) - 1, 2**62, -(2**62), None, 3, 12]
+    begin = dt.datetime(2024, 2, 27, 22, 58, 30)
+    columns: dict[str, list[object]] = {n: [] for n in ("at", "sensor", "value", "flag", "amount", "day", "n")}
+    for i in range(200):
+        columns["at"].append(begin + dt.timedelta(minutes=37 * i, microseconds=rng.choice([0, 0, 500_000, 123_456])))
+        columns["sensor"].append(sensors[i % len(sensors)])
+        columns["value"].append(values[rng.randrange(len(values))] if i % 3 else round(rng.uniform(-50, 50), 3))
+        columns["flag"].append(rng.choice([True, False, None]))
+        amount = amounts[i % len(amounts)]
+        columns["amount"].append(None if amount is None else Decimal(amount))
+        columns["day"].append(None if i % 17 == 0 else dt.date(2023, 12, 29) + dt.timedelta(days=3 * i))
+        columns["n"].append(numbers[rng.randrange(len(numbers))])
+    columns["n"][0], columns["n"][1] = 2**63 - 1, -(2**63)
+    kinds = [pa.timestamp("us", tz="UTC"), pa.string(), pa.float64(), pa.bool_(), pa.decimal128(10, 2), pa.date32(), pa.int64()]
+    return pa.table({n: pa.array(v, k) for (n, v), k in zip(columns.items(), kinds, strict=True)})
+
+
+def criticalsegs() -> pa.Table:
+    return pa.table(
+        {
+            "seg": pa.array([1, 3, 5, 7, 9, None], pa.int32()),
+            "name": pa.array(["Harbour", "Old Bridge", None, "Tunnel", "Nowhere", "Unknown"], pa.string()),
+        }
+    )
+
+
+def owners() -> pa.Table:
+    vids = [100, 101, 103, 104, 107, 108, 110, 112, 115, 115, 120, 130, 131, None]
+    names = ["Ada", "Bo", "Cy", "Ada", None, "Eve", "Fay", "Gil", "Hal", "Ida", "Jo", "Kim", "", "Lou"]
+    since = [None if i in (3, 9) else dt.date(2020, 1, 31) + dt.timedelta(days=45 * i) for i in range(len(vids))]
+    return pa.table(
+        {"vid": pa.array(vids, pa.int32()), "owner": pa.array(names, pa.string()), "since": pa.array(since, pa.date32())}
+    )
+
+
+TABLES = {"posreports": posreports, "readings": readings, "criticalsegs": criticalsegs, "owners": owners}
+
+# Spark's types, as millpond's catalog writes them.
+SCHEMA: dict[str, dict[str, str]] = {
+    "posreports": {**dict.fromkeys(("vid", "spd", "xway", "lane", "dir", "seg", "pos"), "INT"), "t": "BIGINT"},
+    "readings": {
+        "at": "TIMESTAMP",
+        "sensor": "STRING",
+        "value": "DOUBLE",
+        "flag": "BOOLEAN",
+        "amount": "DECIMAL(10, 2)",
+        "day": "DATE",
+        "n": "BIGINT",
+    },
+    "criticalsegs": {"seg": "INT", "name": "STRING"},
+    "owners": {"vid": "INT", "owner": "STRING", "since": "DATE"},
+}

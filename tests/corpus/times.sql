@@ -1,0 +1,48 @@
+-- parts of a timestamp
+SELECT year(at) AS a, month(at) AS b, day(at) AS c, hour(at) AS d, minute(at) AS e, second(at) AS f, quarter(at) AS g FROM readings;
+-- parts of a date
+SELECT year(day) AS a, month(day) AS b, dayofmonth(day) AS c, dayofyear(day) AS d, dayofweek(day) AS e, weekday(day) AS f, weekofyear(day) AS g, quarter(day) AS h FROM readings;
+-- extract
+SELECT extract(YEAR FROM at) AS a, extract(HOUR FROM at) AS b, extract(DOW FROM day) AS c, extract(DOY FROM day) AS d, extract(WEEK FROM day) AS e, extract(MINUTE FROM at) AS f FROM readings;
+-- extract seconds
+-- on: spark
+SELECT extract(SECOND FROM at) AS a FROM readings;
+-- add days
+SELECT date_add(day, 3) AS a, date_sub(day, 30) AS b, day + 1 AS c, day - 1 AS d, date_add(day, seg) AS e FROM readings, criticalsegs;
+-- days between
+SELECT datediff(day, DATE '2024-01-01') AS a, datediff(at, day) AS b, date_diff(day, '2024-02-29') AS c FROM readings;
+-- add months
+SELECT add_months(day, 1) AS a, add_months(day, -13) AS b, add_months(DATE '2024-01-31', 1) AS c, add_months(since, 12) AS d FROM readings, owners WHERE vid < 103;
+-- dates and intervals
+SELECT day + INTERVAL '1' DAY AS a, day - INTERVAL '2' MONTH AS b, day + INTERVAL '1' YEAR AS c, day + INTERVAL 3 WEEKS AS d FROM readings;
+-- dates and hours
+SELECT day + INTERVAL '5' HOUR AS a, day - INTERVAL 90 MINUTES AS b FROM readings;
+-- timestamps and intervals
+SELECT at + INTERVAL '5' MINUTE AS a, at - INTERVAL '1' DAY AS b, at + INTERVAL 30 SECONDS AS c, at - INTERVAL '1' MONTH AS d, INTERVAL 1 HOUR + at AS e FROM readings;
+-- an interval of several units
+-- on: spark
+SELECT at + INTERVAL '1 day 2 hours' AS a FROM readings;
+-- truncated timestamps
+SELECT date_trunc('YEAR', at) AS a, date_trunc('MONTH', at) AS b, date_trunc('WEEK', at) AS c, date_trunc('DAY', at) AS d, date_trunc('HOUR', at) AS e, date_trunc('MINUTE', at) AS f, date_trunc('SECOND', at) AS g, date_trunc('QUARTER', at) AS h FROM readings;
+-- truncated dates
+SELECT trunc(day, 'MM') AS a, trunc(day, 'YEAR') AS b, trunc(day, 'WEEK') AS c, trunc(day, 'QUARTER') AS d, date_trunc('MONTH', day) AS e FROM readings;
+-- last day and made dates
+SELECT last_day(day) AS a, make_date(2024, 2, 29) AS b, make_date(year(day), 1, 1) AS c, to_date(at) AS d FROM readings;
+-- an impossible date
+-- error
+SELECT make_date(2023, 2, 28 + seg) AS a FROM criticalsegs;
+-- seconds to timestamps
+SELECT timestamp_seconds(t) AS a FROM posreports;
+-- windows of a minute
+SELECT date_trunc('HOUR', at) AS hour, count(*) AS c FROM readings GROUP BY date_trunc('HOUR', at);
+-- extremes of times
+SELECT min(at) AS a, max(at) AS b, min(day) AS c, max(day) AS d FROM readings;
+-- formatted
+-- on: spark
+SELECT date_format(at, 'yyyy-MM') AS a FROM readings;
+-- difference of timestamps
+-- on: spark
+SELECT at - TIMESTAMP '2024-01-01 00:00:00' AS a FROM readings;
+-- the clock
+-- on: spark
+SELECT count(*) AS c FROM readings WHERE at > current_timestamp();
