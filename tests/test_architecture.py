@@ -18,29 +18,36 @@ import pytest
 SRC = Path(__file__).parent.parent / "src"
 
 # Imported by everyone; they import only each other.
-VOCABULARY = {"errors", "schema", "duration", "clock", "config", "arrow", "catalog", "metrics"}
-VOCABULARY |= {
-    "durable"
-}  # how to write a file that survives: the catalog, the tables and the tick all need the same one
+VOCABULARY = {"errors", "schema", "duration", "clock", "config", "arrow", "catalog", "durable", "failpoints", "result"}
+
+STAGES = {"sql", "spark", "sources", "ingest", "table", "query", "tick"}
 
 # A part is a module or folder directly in src/millpond. Each may import itself, the vocabulary, and:
 MAY_IMPORT: dict[str, set[str]] = {
     **{word: set() for word in VOCABULARY},
+    "lock": set(),
     "sql": set(),
-    "spark": set(),
+    # The settings under which Spark and DuckDB are proved to agree belong to the proof, in sql.
+    "spark": {"sql"},
     "sources": set(),
-    "ingest": {"sources"},
     "table": set(),
+    # The intake hands frames to a table's log: rows, rejects and position go in together or not at all.
+    "ingest": {"sources", "table"},
     "query": {"table", "sql", "spark"},
     "tick": {"table", "spark", "query"},
+    # What each statement means for a pond; it is handed the pond and needs its name only for types.
+    "runner": {*STAGES, "pond"},
     # Wires the stages together, so it is the one part that sees them all.
-    "pond": {"sql", "spark", "sources", "ingest", "table", "query", "tick"},
+    "pond": {*STAGES, "runner", "lock"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
-    "__init__": {"sql", "spark", "sources", "ingest", "table", "query", "tick", "pond"},
-    "demo": {"pond", "__init__"},
-    "cli": {"pond", "__init__", "demo"},  # demo: `millpond demo` is a command
+    "__init__": {*STAGES, "pond"},
+    # Public checks of what a user can extend.
+    "testing": {"sources", "__init__"},
+    # A face: splits its input into statements, and tells who holds the lock.
+    "cli": {"pond", "__init__", "sql", "lock"},
     "__main__": {"cli"},
 }
+APPLICATIONS = {"linear_road"}  # siblings; the command line offers them
 
 # Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
 SPARK_PARTS = {"spark", "tick"}

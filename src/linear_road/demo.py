@@ -25,7 +25,16 @@ import millpond
 from linear_road.records import POSITION
 from linear_road.traffic import TrafficConfig, simulate
 
-COLUMNS = {"VID": "vid", "Spd": "spd", "XWay": "xway", "Lane": "lane", "Dir": "dir", "Seg": "seg", "Pos": "pos", "Time": "t"}
+COLUMNS = {
+    "VID": "vid",
+    "Spd": "spd",
+    "XWay": "xway",
+    "Lane": "lane",
+    "Dir": "dir",
+    "Seg": "seg",
+    "Pos": "pos",
+    "Time": "t",
+}
 MARKER = "millpond.json"
 
 SETUP = """
@@ -96,7 +105,9 @@ def _by_second(config: TrafficConfig) -> Iterator[tuple[int, pa.Table]]:
     """Position reports, second by second."""
     for batch in simulate(config):
         table = pa.table(batch)
-        table = table.filter(pc.equal(table["Type"], POSITION)).select(list(COLUMNS)).rename_columns(list(COLUMNS.values()))
+        table = (
+            table.filter(pc.equal(table["Type"], POSITION)).select(list(COLUMNS)).rename_columns(list(COLUMNS.values()))
+        )
         times = table["t"]
         for second in pc.unique(times).to_pylist():
             yield second, table.filter(pc.equal(times, second))
@@ -117,11 +128,15 @@ def _load_history(db: millpond.Pond, seconds: Iterator[tuple[int, pa.Table]], un
                 vehicle = block["vid"][block.num_rows // 2].as_py() if block.num_rows else vehicle
                 pending = []
                 rate = rows / (time.monotonic() - begin)
-                status.update(f"loading history: minute {second // 60 + 1} of {until // 60}, {rows:,} reports, {rate:,.0f}/s")
+                status.update(
+                    f"loading history: minute {second // 60 + 1} of {until // 60}, {rows:,} reports, {rate:,.0f}/s"
+                )
             if last:
                 break
     took = time.monotonic() - begin
-    console.print(f"loaded {rows:,} reports of {until // 60} minutes in {took:.1f} s ({rows / took:,.0f}/s), simulation included")
+    console.print(
+        f"loaded {rows:,} reports of {until // 60} minutes in {took:.1f} s ({rows / took:,.0f}/s), simulation included"
+    )
     return vehicle
 
 
@@ -161,7 +176,9 @@ def _screen(db: millpond.Pond, second: int, last: int, rows: int, behind: float,
     parts: list[Text | Table] = [head]
     for item in asked:
         assert item.result is not None
-        shown = Table(title=f"{item.question.title}: {item.millis[-1]:.1f} ms", title_justify="left", title_style="bold")
+        shown = Table(
+            title=f"{item.question.title}: {item.millis[-1]:.1f} ms", title_justify="left", title_style="bold"
+        )
         for name in item.result.columns:
             shown.add_column(name, justify="right")
         for row in item.result:
@@ -173,7 +190,8 @@ def _screen(db: millpond.Pond, second: int, last: int, rows: int, behind: float,
 def _tell_what_next(db: millpond.Pond, folder: Path, vehicle: int, start: int, console: Console) -> None:
     db.archive()
     console.print("\n[bold]how a question is answered[/bold]")
-    question = f"SELECT t, seg, spd FROM posreports WHERE vid = {vehicle} AND VALID(posreports) OVERLAPS PERIOD({start - 600}, {start})"
+    period = f"VALID(posreports) OVERLAPS PERIOD({start - 600}, {start})"
+    question = f"SELECT t, seg, spd FROM posreports WHERE vid = {vehicle} AND {period}"
     console.print(question, highlight=False)
     for line in db.sql(f"EXPLAIN ANALYZE {question}"):
         console.print(f"  {line[0]}", highlight=False)

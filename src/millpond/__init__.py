@@ -1,10 +1,10 @@
 """millpond keeps streams and answers questions about them.
 
-    import millpond
-    db = millpond.connect("traffic")
-    db.sql("CREATE STREAMING TABLE posreports (vid INT, spd INT, seg INT, t BIGINT) TIMESTAMP BY t")
-    db.append("posreports", [{"vid": 1, "spd": 60, "seg": 10, "t": 0}])
-    db.sql("SELECT * FROM posreports [vid ROWS 1]").rows()
+import millpond
+db = millpond.connect("traffic")
+db.sql("CREATE STREAMING TABLE posreports (vid INT, spd INT, seg INT, t BIGINT) TIMESTAMP BY t")
+db.append("posreports", [{"vid": 1, "spd": 60, "seg": 10, "t": 0}])
+db.sql("SELECT * FROM posreports [vid ROWS 1]").rows()
 """
 
 from millpond.config import Config

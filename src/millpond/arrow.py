@@ -245,7 +245,8 @@ def _cast(array: pa.Array, column: Column, bad: dict[int, str]) -> pa.Array:
 
 
 def _row(batch: pa.RecordBatch, index: int) -> dict[str, Any]:
-    return batch.slice(index, 1).to_pylist()[0]
+    row: dict[str, Any] = batch.slice(index, 1).to_pylist()[0]
+    return row
 
 
 def _text(row: Any) -> str:

@@ -13,8 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from millpond.duration import TimeUnit
 from millpond.durable import write_file
+from millpond.duration import TimeUnit
 from millpond.errors import CatalogError, CorruptBlock, UnknownName
 from millpond.schema import Column, DataType, Schema
 
@@ -189,9 +189,7 @@ class Catalog:
         key = name.lower()
         for feed in self.feeds.values():
             if key in (feed.table.lower(), feed.source.lower()):
-                raise CatalogError(
-                    f'feed "{feed.name}" uses "{name}"', hint=f"Drop it first: DROP FEED {feed.name}."
-                )
+                raise CatalogError(f'feed "{feed.name}" uses "{name}"', hint=f"Drop it first: DROP FEED {feed.name}.")
         return self._next(
             streaming={k: v for k, v in self.streaming.items() if k != key},
             standard={k: v for k, v in self.standard.items() if k != key},

@@ -54,7 +54,9 @@ def _errors() -> Iterator[None]:
 @app.command()
 def sql(
     pond: PondPath,
-    statements: Annotated[str | None, typer.Argument(help="Statements separated by ';'. Without them: standard input.")] = None,
+    statements: Annotated[
+        str | None, typer.Argument(help="Statements separated by ';'. Without them: standard input.")
+    ] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the statements from this file.")] = None,
     format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
 ) -> None:
@@ -151,7 +153,9 @@ def status_line(state: dict[str, Any], rate: float) -> str:
     files, size = sum(t["files"] for t in tables), sum(t["bytes"] for t in tables)
     rejected = sum(t["late"] + t["malformed"] for t in tables)
     pipeline = state["pipeline"]
-    phase = "no pipeline" if pipeline is None else f"{pipeline['ticks']} ticks" if pipeline["ready"] else "starting Spark"
+    phase = (
+        "no pipeline" if pipeline is None else f"{pipeline['ticks']} ticks" if pipeline["ready"] else "starting Spark"
+    )
     return (
         f"{rate:>10,.0f} rows/s | {total:,} rows, {tail:,} in the tail | "
         f"{files} files, {size / 1e6:,.1f} MB | {rejected:,} rejected | {phase}"
@@ -179,7 +183,9 @@ def status(
 
 @app.command()
 def demo(
-    pond: Annotated[Path, typer.Option("--pond", help="Where to put the demo's pond; emptied first.")] = Path("demo-pond"),
+    pond: Annotated[Path, typer.Option("--pond", help="Where to put the demo's pond; emptied first.")] = Path(
+        "demo-pond"
+    ),
     seconds: Annotated[int, typer.Option("--seconds", help="How long the live part runs.", min=5)] = 60,
     history: Annotated[int, typer.Option("--history", help="Minutes of traffic to load before.", min=1)] = 90,
 ) -> None:

@@ -111,6 +111,8 @@ class SqlError(MillpondError, ValueError):
 
 
 class SqlSyntaxError(SqlError):
+    """A statement cannot be read."""
+
     code = "sql_syntax"
 
 
@@ -143,46 +145,68 @@ class UnknownName(SqlError, LookupError):
 
 
 class TypeMismatch(SqlError, TypeError):
+    """A value or expression has the wrong type."""
+
     code = "type_mismatch"
 
 
 class UnsupportedSql(SqlError):
+    """A statement can be read, but millpond does not do it."""
+
     code = "unsupported_sql"
 
 
 class CatalogError(MillpondError, ValueError):
+    """A definition clashes with what exists, or cannot work."""
+
     code = "catalog_error"
 
 
 class PondError(MillpondError, OSError):
+    """The folder of a pond, its lock or its files cannot be used."""
+
     code = "pond_error"
 
 
 class NotAPond(PondError):
+    """The folder is not a pond."""
+
     code = "not_a_pond"
 
 
 class SecondWriter(PondError):
+    """Another process writes the pond."""
+
     code = "second_writer"
 
 
 class DiskFull(PondError):
+    """There is no space left; nothing acknowledged is lost."""
+
     code = "disk_full"
 
 
 class CorruptBlock(PondError):
+    """A file of the pond is damaged."""
+
     code = "corrupt_block"
 
 
 class IntakeError(MillpondError, ValueError):
+    """Rows cannot be taken as they were offered."""
+
     code = "intake_error"
 
 
 class EngineError(MillpondError, RuntimeError):
+    """Spark or DuckDB could not do its part."""
+
     code = "engine_error"
 
 
 class JavaMissing(EngineError):
+    """Spark is needed and there is no Java of version 17 or newer."""
+
     code = "java_missing"
 
 

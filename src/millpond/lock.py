@@ -43,7 +43,9 @@ class WriterLock:
             ) from error
         os.ftruncate(handle, 0)
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
-        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode(), 0)
+        os.pwrite(
+            handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode(), 0
+        )
         self._handle = handle
 
     def release(self) -> None:

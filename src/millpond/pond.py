@@ -34,9 +34,9 @@ from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
+from millpond.runner import Runner
 from millpond.sources.base import open_source
 from millpond.sql.parser import parse
-from millpond.runner import Runner
 from millpond.table import postgres
 from millpond.table.keeper import Keeper, Round
 from millpond.table.manifest import ArchiveFile
@@ -222,9 +222,7 @@ class Pond:
             "written": self._lock.held or is_written(self.folder),
             "tables": tables,
             "standard_tables": sorted(t.name for t in self.catalog.standard.values()),
-            "feeds": {
-                n: {"rows": f.rows, "error": str(f.error) if f.error else None} for n, f in self._feeds.items()
-            },
+            "feeds": {name: _feed_state(runner) for name, runner in self._feeds.items()},
             "pipeline": None
             if pipeline is None
             else {
@@ -416,3 +414,14 @@ class Pond:
         table = use.table.postgres_table or use.table.name
         return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
 
+
+def _feed_state(runner: FeedRunner) -> dict[str, Any]:
+    progress = runner.progress
+    return {
+        "running": runner.running,
+        "read": progress.read,
+        "accepted": progress.accepted,
+        "rejected": progress.late + progress.malformed,
+        "trouble": progress.trouble,
+        "error": str(runner.error) if runner.error else None,
+    }

@@ -65,7 +65,8 @@ def format_table(names: Sequence[str], rows: Sequence[Sequence[Any]], schema: pa
     texts = [[format_value(v, widest) for v in row] for row in rows]
     widths = [max([len(n), *(len(t[i]) for t in texts)]) for i, n in enumerate(names)]
     right = [
-        schema is not None and (pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type))
+        schema is not None
+        and (pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type))
         for f in (schema or [None] * len(names))
     ]
 

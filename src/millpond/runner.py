@@ -29,6 +29,7 @@ from millpond.query.local import with_relations
 from millpond.query.plan import Plan, make_plan
 from millpond.result import Result
 from millpond.schema import SEQ, Schema
+from millpond.sources.options import check_options
 from millpond.sql import define
 from millpond.sql import statements as st
 from millpond.sql.parser import parse
@@ -83,7 +84,7 @@ class Runner:
     def _select(self, statement: st.Select) -> Result:
         return Result(self._ask(self._plan(statement.query, statement.sql)))
 
-    def _plan(self, query: exp.Expression, sql: str) -> Plan:
+    def _plan(self, query: exp.Expr, sql: str) -> Plan:
         self._pond.refresh()
         bound = bind(query, self._pond.catalog, sql)
         return self._plan_bound(bound)
@@ -93,10 +94,7 @@ class Runner:
         return make_plan(bound, self._pond, engine=config.engine, large_rows=config.large_rows)
 
     def _ask(self, plan: Plan) -> pa.Table:
-        if plan.engine == "duckdb":
-            rows = self._pond.local.run(plan).rows
-        else:
-            rows = self._on_spark(plan)
+        rows = self._pond.local.run(plan).rows if plan.engine == "duckdb" else self._on_spark(plan)
         return rows.rename_columns(list(plan.bound.names)) if rows.num_columns == len(plan.bound.names) else rows
 
     def _on_spark(self, plan: Plan) -> pa.Table:
@@ -132,7 +130,9 @@ class Runner:
         if target is None:
             pond.catalog.streaming_table(statement.table)  # raises, with the nearest name
         if isinstance(target, Source):
-            raise UnsupportedSql(f'source "{target.name}" cannot be inserted into', hint="Rows only come out of a source.")
+            raise UnsupportedSql(
+                f'source "{target.name}" cannot be inserted into', hint="Rows only come out of a source."
+            )
         assert target is not None
         query = _as_query(statement.query)
         if self._reads_source(query):
@@ -176,15 +176,15 @@ class Runner:
 
     # -- feeds ------------------------------------------------------------------------------------------------------
 
-    def _reads_source(self, query: exp.Expression) -> bool:
+    def _reads_source(self, query: exp.Expr) -> bool:
         sources = self._pond.catalog.sources
         return any(t.name.lower() in sources for t in query.find_all(exp.Table))
 
-    def _create_feed(
-        self, statement: st.Insert, target: StreamingTable | StandardTable, query: exp.Expression
-    ) -> Result:
+    def _create_feed(self, statement: st.Insert, target: StreamingTable | StandardTable, query: exp.Expr) -> Result:
         if not isinstance(target, StreamingTable):
-            raise UnsupportedSql("a source can only flow into a streaming table", sql=statement.sql, span=statement.span)
+            raise UnsupportedSql(
+                "a source can only flow into a streaming table", sql=statement.sql, span=statement.span
+            )
         bound = bind(query, self._pond.catalog, statement.sql, allow_sources=True)
         if len(bound.uses) != 1 or _has_state(bound.tree):
             raise UnsupportedSql(
@@ -247,14 +247,16 @@ class Runner:
         self,
         statement: st.Update | st.Delete,
         select: exp.Select,
-        where: exp.Expression | None,
-        assignments: dict[str, exp.Expression],
+        where: exp.Expr | None,
+        assignments: dict[str, exp.Expr],
     ) -> int:
         pond = self._pond
         pond.own()
         target = pond.catalog.relation(statement.table)
         if target is None or isinstance(target, Source):
-            raise UnknownName("table", statement.table, pond.catalog.relation_names(), sql=statement.sql, span=statement.span)
+            raise UnknownName(
+                "table", statement.table, pond.catalog.relation_names(), sql=statement.sql, span=statement.span
+            )
         if isinstance(target, StandardTable) and target.postgres is not None:
             raise UnsupportedSql(f'"{target.name}" lives in PostgreSQL', hint="Change its rows there.")
         for name, value in assignments.items():
@@ -321,9 +323,14 @@ class Runner:
             if table.postgres is None:
                 StandardStore.create(pond.folder, table, pond.clock)
                 if rows is not None:
-                    StandardStore(pond.folder, table, pond.clock).insert(rows.rename_columns(columns.names).cast(arrow_schema(columns)))
+                    StandardStore(pond.folder, table, pond.clock).insert(
+                        rows.rename_columns(columns.names).cast(arrow_schema(columns))
+                    )
             pond.change_catalog(pond.catalog.with_standard(table))
-        return Result(message=f'standard table "{table.name}" created' + (f" with {rows.num_rows} rows" if rows is not None else ""))
+        return Result(
+            message=f'standard table "{table.name}" created'
+            + (f" with {rows.num_rows} rows" if rows is not None else "")
+        )
 
     def _create_index(self, statement: st.CreateIndex) -> Result:
         pond = self._pond
@@ -367,9 +374,7 @@ class Runner:
             source = define.source(statement, pond.catalog)
             if source.kind == "files":
                 source = replace(source, location=str(Path(source.location).resolve()))
-            from millpond.sources.base import check_source_definition
-
-            check_source_definition(source)
+            check_options(source)
             pond.change_catalog(pond.catalog.with_source(source))
         return Result(message=f'source "{source.name}" created')
 
@@ -440,7 +445,9 @@ class Runner:
             table = pond.stream(old.name)
             if new.columns != old.columns:
                 clock = pond.clock
-                table.rows.commit(schema=new.columns, operation="ADD COLUMNS", now_ms=clock.micros() // 1000, age=clock.monotonic())
+                table.rows.commit(
+                    schema=new.columns, operation="ADD COLUMNS", now_ms=clock.micros() // 1000, age=clock.monotonic()
+                )
             pond.change_catalog(replace(catalog.with_streaming(new), made=catalog.made))
             pond.stream(old.name)
         return Result(message=f'streaming table "{new.name}" altered')
@@ -449,10 +456,14 @@ class Runner:
         pond = self._pond
         table = pond.catalog.standard_table(statement.name)
         if table.postgres is not None or not statement.add_columns:
-            raise UnsupportedSql(f'standard table "{table.name}" can only get new columns', sql=statement.sql, span=statement.span)
+            raise UnsupportedSql(
+                f'standard table "{table.name}" can only get new columns', sql=statement.sql, span=statement.span
+            )
         changed = replace(table, columns=table.columns.plus(*define.folded(statement.add_columns)))
         clock = pond.clock
-        pond.standard(table).store.commit(schema=changed.columns, operation="ADD COLUMNS", now_ms=clock.micros() // 1000, age=clock.monotonic())
+        pond.standard(table).store.commit(
+            schema=changed.columns, operation="ADD COLUMNS", now_ms=clock.micros() // 1000, age=clock.monotonic()
+        )
         pond.change_catalog(replace(pond.catalog.with_standard(changed), made=pond.catalog.made))
         return Result(message=f'standard table "{table.name}" altered')
 
@@ -468,7 +479,13 @@ class Runner:
 
             return _described(REJECTED_COLUMNS, {})
         if found is None:
-            raise UnknownName("table", statement.name, [*catalog.relation_names(), *catalog.sources], sql=statement.sql, span=statement.span)
+            raise UnknownName(
+                "table",
+                statement.name,
+                [*catalog.relation_names(), *catalog.sources],
+                sql=statement.sql,
+                span=statement.span,
+            )
         notes: dict[str, list[str]] = {}
         if isinstance(found, StreamingTable):
             notes.setdefault(found.time_column, []).append("time" + (", implicit" if found.implicit_time else ""))
@@ -484,15 +501,26 @@ class Runner:
         if statement.kind in ("tables", "streaming tables", "standard tables"):
             return self._show_tables(statement.kind)
         if statement.kind == "indexes":
-            rows = [{"name": i.name, "table": t.name, "columns": ", ".join(i.columns)} for t in catalog.streaming.values() for i in t.indexes]
+            rows = [
+                {"name": i.name, "table": t.name, "columns": ", ".join(i.columns)}
+                for t in catalog.streaming.values()
+                for i in t.indexes
+            ]
             return _listed(rows, ["name", "table", "columns"])
         if statement.kind == "sources":
-            rows = [{"name": s.name, "kind": s.kind, "location": s.location, "format": s.format} for s in catalog.sources.values()]
+            rows = [
+                {"name": s.name, "kind": s.kind, "location": s.location, "format": s.format}
+                for s in catalog.sources.values()
+            ]
             return _listed(rows, ["name", "kind", "location", "format"])
         if statement.kind == "feeds":
-            rows = [{"name": f.name, "source": f.source, "table": f.table, "sql": f.sql} for f in catalog.feeds.values()]
+            rows = [
+                {"name": f.name, "source": f.source, "table": f.table, "sql": f.sql} for f in catalog.feeds.values()
+            ]
             return _listed(rows, ["name", "source", "table", "sql"])
-        counts = [{"table": n, "late": t.state.late, "malformed": t.state.malformed} for n, t in self._pond.streams().items()]
+        counts = [
+            {"table": n, "late": t.state.late, "malformed": t.state.malformed} for n, t in self._pond.streams().items()
+        ]
         return _listed(counts, ["table", "late", "malformed"])
 
     def _show_tables(self, kind: str) -> Result:
@@ -514,7 +542,13 @@ class Runner:
         if kind != "streaming tables":
             for standard in self._pond.catalog.standard.values():
                 count = None if standard.postgres else self._pond.standard(standard).store.snapshot().rows
-                rows.append({"name": standard.name, "kind": "PostgreSQL table" if standard.postgres else "standard table", "rows": count})
+                rows.append(
+                    {
+                        "name": standard.name,
+                        "kind": "PostgreSQL table" if standard.postgres else "standard table",
+                        "rows": count,
+                    }
+                )
         return _listed(rows, ["name", "kind", "rows", "now", "range", "lateness", "rejected"])
 
     def time_value(self, table: StreamTable) -> Any:
@@ -525,7 +559,7 @@ class Runner:
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now)
 
 
-def _as_query(node: exp.Expression) -> exp.Expression:
+def _as_query(node: exp.Expr) -> exp.Expr:
     """VALUES as a SELECT; everything else as it is."""
     if isinstance(node, exp.Values):
         values = node.copy()
@@ -533,13 +567,15 @@ def _as_query(node: exp.Expression) -> exp.Expression:
             values.set("alias", exp.TableAlias(this=exp.to_identifier("v")))
         return exp.select("*").from_(values)
     if isinstance(node, exp.Subquery) and not node.args.get("alias"):
-        return node.this
+        inner: exp.Expr = node.this
+        return inner
     return node
 
 
 def _has_state(tree: exp.Query) -> bool:
     if not isinstance(tree, exp.Select) or any(
-        tree.args.get(k) for k in ("group", "distinct", "having", "limit", "offset", "order", "joins", "with_", "laterals")
+        tree.args.get(k)
+        for k in ("group", "distinct", "having", "limit", "offset", "order", "joins", "with_", "laterals")
     ):
         return True
     return any(True for _ in tree.find_all(exp.AggFunc, exp.Window, exp.Subquery))
@@ -569,5 +605,6 @@ def _listed(rows: list[dict[str, Any]], names: list[str]) -> Result:
 def _told(receipt: Receipt) -> str:
     text = f"{receipt.accepted} rows inserted"
     if receipt.rejected:
-        text += f", {receipt.rejected} rejected ({receipt.late} late, {receipt.malformed} malformed): see {receipt.table}_rejected"
+        text += f", {receipt.rejected} rejected ({receipt.late} late, {receipt.malformed} malformed)"
+        text += f": see {receipt.table}_rejected"
     return text

@@ -21,7 +21,9 @@ SELECT avg(amount) AS a FROM readings;
 -- filter
 SELECT vid, count(*) FILTER (WHERE spd > 50) AS a, sum(spd) FILTER (WHERE lane = 1) AS b, avg(spd) FILTER (WHERE seg < 3) AS c FROM posreports GROUP BY vid;
 -- filter before an error
-SELECT seg, sum(100 / spd) FILTER (WHERE spd <> 0) AS a, avg(100 div spd) FILTER (WHERE spd > 0) AS b FROM posreports GROUP BY seg;
+-- on: spark
+-- error
+SELECT seg, avg(100 div spd) FILTER (WHERE spd > 0) AS b FROM posreports GROUP BY seg;
 -- count_if and truth
 SELECT count_if(spd > 50) AS a, bool_and(spd >= 0) AS b, bool_or(spd = 0) AS c, every(lane < 5) AS d, some(lane = 9) AS e FROM posreports;
 -- having

@@ -57,7 +57,8 @@ def readings() -> pa.Table:
         columns["day"].append(None if i % 17 == 0 else dt.date(2023, 12, 29) + dt.timedelta(days=3 * i))
         columns["n"].append(numbers[rng.randrange(len(numbers))])
     columns["n"][0], columns["n"][1] = 2**63 - 1, -(2**63)
-    kinds = [pa.timestamp("us", tz="UTC"), pa.string(), pa.float64(), pa.bool_(), pa.decimal128(10, 2), pa.date32(), pa.int64()]
+    at, amount = pa.timestamp("us", tz="UTC"), pa.decimal128(10, 2)
+    kinds = [at, pa.string(), pa.float64(), pa.bool_(), amount, pa.date32(), pa.int64()]
     return pa.table({n: pa.array(v, k) for (n, v), k in zip(columns.items(), kinds, strict=True)})
 
 
@@ -74,9 +75,8 @@ def owners() -> pa.Table:
     vids = [100, 101, 103, 104, 107, 108, 110, 112, 115, 115, 120, 130, 131, None]
     names = ["Ada", "Bo", "Cy", "Ada", None, "Eve", "Fay", "Gil", "Hal", "Ida", "Jo", "Kim", "", "Lou"]
     since = [None if i in (3, 9) else dt.date(2020, 1, 31) + dt.timedelta(days=45 * i) for i in range(len(vids))]
-    return pa.table(
-        {"vid": pa.array(vids, pa.int32()), "owner": pa.array(names, pa.string()), "since": pa.array(since, pa.date32())}
-    )
+    columns = (pa.array(vids, pa.int32()), pa.array(names, pa.string()), pa.array(since, pa.date32()))
+    return pa.table(dict(zip(("vid", "owner", "since"), columns, strict=True)))
 
 
 TABLES = {"posreports": posreports, "readings": readings, "criticalsegs": criticalsegs, "owners": owners}

@@ -52,6 +52,9 @@ class Origin:
     places: Callable[[int], str] = str
 
 
+APPEND = Origin()
+
+
 class Intake:
     """Takes offers for one table, from any thread."""
 
@@ -62,12 +65,14 @@ class Intake:
         self._turn = 0
 
     def offer(
-        self, rows: Any, origin: Origin = Origin(), *, bad: Sequence[BadRow] = (), columns: Schema | None = None
+        self, rows: Any, origin: Origin = APPEND, *, bad: Sequence[BadRow] = (), columns: Schema | None = None
     ) -> Receipt:
         """Take rows. `bad` are rows the source could not even read. Returns when everything is durable."""
         definition = self.table.definition
         time = definition.time_column
-        wanted = columns if columns is not None else definition.explicit if definition.implicit_time else definition.columns
+        wanted = (
+            columns if columns is not None else definition.explicit if definition.implicit_time else definition.columns
+        )
         required = () if definition.implicit_time else (time,)
         offer = to_batch(rows, wanted, definition.name, required=required)
         batch = offer.batch
@@ -87,9 +92,7 @@ class Intake:
             malformed = len(rejects)
             times = ticks(batch.column(batch.schema.get_field_index(time)))
             batch, times, late = self._reject_late(batch, times, places, rejects)
-            receipt = Receipt(
-                definition.name, batch.num_rows, late, malformed, rejects[0].reason if rejects else None
-            )
+            receipt = Receipt(definition.name, batch.num_rows, late, malformed, rejects[0].reason if rejects else None)
             if receipt.accepted or receipt.rejected or origin.position is not None:
                 self._append(batch, times, rejects, origin, receipt, arrival)
         return receipt
@@ -100,7 +103,9 @@ class Intake:
             state = self.table.state
             if state.heartbeat is not None and time <= state.heartbeat:
                 return
-            self._append(None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), self._clock.micros(), heartbeat=time)
+            self._append(
+                None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), self._clock.micros(), heartbeat=time
+            )
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -216,7 +221,7 @@ def warn_malformed(receipt: Receipt) -> None:
     if receipt.malformed:
         total = receipt.accepted + receipt.rejected
         warnings.warn(
-            f"{receipt.malformed} of {total} rows offered to \"{receipt.table}\" were malformed; first: "
+            f'{receipt.malformed} of {total} rows offered to "{receipt.table}" were malformed; first: '
             f'{receipt.first_reason}. They are in "{receipt.table}_rejected".',
             RowsRejected,
             stacklevel=3,

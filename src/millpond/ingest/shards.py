@@ -28,7 +28,8 @@ def shard_numbers(batch: pa.RecordBatch, keys: tuple[str, ...], shards: int) -> 
 def _numbers(column: pa.Array) -> npt.NDArray[np.uint64]:
     if pa.types.is_integer(column.type):
         filled = column.fill_null(0) if column.null_count else column
-        return filled.to_numpy().astype(np.int64).view(np.uint64)
+        numbers: npt.NDArray[np.uint64] = filled.to_numpy().astype(np.int64).view(np.uint64)
+        return numbers
     encoded = column.dictionary_encode()
     hashes = [zlib.crc32(str(v).encode()) for v in encoded.dictionary.to_pylist()]
     table = np.array([*hashes, 0], dtype=np.uint64)

@@ -9,14 +9,15 @@ A window shows the explicit columns: `*` over it leaves out the time column, whi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
 
 from millpond.catalog import (
     REJECTED_COLUMNS,
@@ -27,7 +28,7 @@ from millpond.catalog import (
     StreamingTable,
 )
 from millpond.errors import SqlError, UnknownName, UnsupportedSql
-from millpond.schema import SEQ, Schema
+from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, Millpond, span_of
 from millpond.sql.statements import Window
 
@@ -63,7 +64,7 @@ class Bound:
     scopes: list[Scope] = field(default_factory=list, compare=False)
 
 
-def bind(query: exp.Expression, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
+def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
     """Resolve a query. `sql` is the text it came from, for errors."""
     tree = query.copy()
     if not isinstance(tree, exp.Query):
@@ -77,18 +78,19 @@ def bind(query: exp.Expression, catalog: Catalog, sql: str, *, allow_sources: bo
             _name_outputs(scope.expression)
         names = tuple(_as_written(tree))
         aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
-        schema = {u.name: {**{c.name: str(c.type) for c in u.columns}, SEQ: "BIGINT"} for u in uses.values()}
+        known = {u.name: dict.fromkeys([*u.columns.names, SEQ], "INT") for u in uses.values()}
         tree = qualify(
             tree,
             dialect=Millpond,
-            schema=schema,
+            # Only names matter here, and they are in lower case already; types are put on the columns below.
+            schema=MappingSchema(known, dialect=Millpond, normalize=False),
             validate_qualify_columns=False,
             quote_identifiers=True,
             expand_alias_refs=True,
         )
         scopes = traverse_scope(tree)
         _check_columns(scopes, uses, aliases, sql)
-        tree = annotate_types(tree, schema=schema, dialect=Millpond)
+        _type_columns(scopes, uses)
     except SqlError as error:
         raise error.at(sql, None) from error.__cause__
     except (OptimizeError, SqlglotError) as error:
@@ -183,10 +185,12 @@ def _rewrite_periods(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
         low, high = period.expressions
         if use.columns.find(use.time_column, name).type.name == "TIMESTAMP":
             low, high = (exp.cast(e, "timestamp") if e.is_string else e for e in (low, high))
-        node.replace(exp.paren(exp.and_(exp.GTE(this=column, expression=low), exp.LT(this=column.copy(), expression=high))))
+        node.replace(
+            exp.paren(exp.and_(exp.GTE(this=column, expression=low), exp.LT(this=column.copy(), expression=high)))
+        )
 
 
-def _is_call(node: exp.Expression, name: str, arguments: int) -> bool:
+def _is_call(node: exp.Expr, name: str, arguments: int) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == name and len(node.expressions) == arguments
 
 
@@ -201,7 +205,7 @@ def _expand_window_stars(scope: Scope, uses: Mapping[str, Use]) -> None:
         return
     if any(j.args.get("using") or j.args.get("method") for j in select.args.get("joins") or ()):
         return
-    expressions: list[exp.Expression] = []
+    expressions: list[exp.Expr] = []
     for item in select.expressions:
         if isinstance(item, exp.Star) and not item.args.get("except_") and not item.args.get("except"):
             for alias in scope.sources:
@@ -213,27 +217,26 @@ def _expand_window_stars(scope: Scope, uses: Mapping[str, Use]) -> None:
     select.set("expressions", expressions)
 
 
-def _star(alias: str, use: Use | None) -> list[exp.Expression]:
+def _star(alias: str, use: Use | None) -> list[exp.Expr]:
     if use is None:
         return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias))]
     assert isinstance(use.table, StreamingTable)
     return [exp.column(c.name, table=alias) for c in use.table.explicit]
 
 
-def _name_outputs(select: exp.Expression) -> None:
+def _name_outputs(select: exp.Expr) -> None:
     """Unnamed results are named after their text, alike in both engines."""
     if not isinstance(select, exp.Select):
         return
     for item in list(select.expressions):
-        if item.is_star or isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.alias_or_name:
-            if not isinstance(item, (exp.Func, exp.Literal, exp.Cast)):
-                continue
+        if item.is_star or isinstance(item, (exp.Alias, exp.Aliases, exp.Column)):
+            continue
         text = item.sql(dialect="spark", normalize_functions="lower")
         item.replace(exp.alias_(item.copy(), text, quoted=True))
 
 
 def _as_written(tree: exp.Query) -> list[str]:
-    select: exp.Expression = tree
+    select: exp.Expr = tree
     while isinstance(select, (exp.SetOperation, exp.Subquery)):
         select = select.this
     if not isinstance(select, exp.Select) or select.is_star:
@@ -268,7 +271,10 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                 if any(not n for n in names.values()) or (not column.table and column.name.lower() in aliases):
                     continue
                 where, candidates = _where(names, column.table, uses, scope)
-                if not column.table and sum(column.name.lower() in {n.lower() for n in ns} for ns in names.values()) > 1:
+                if (
+                    not column.table
+                    and sum(column.name.lower() in {n.lower() for n in ns} for ns in names.values()) > 1
+                ):
                     raise SqlError(
                         f'column "{column.name}" is ambiguous',
                         detail=f"It is in {', '.join(sorted(a for a in names))}.",
@@ -279,9 +285,26 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                 raise UnknownName("column", column.name, candidates, where=where, sql=sql, span=span_of(column))
 
 
-def _where(
-    names: Mapping[str, list[str]], table: str, uses: Mapping[str, Use], scope: Scope
-) -> tuple[str, list[str]]:
+@functools.lru_cache(maxsize=256)
+def _sqlglot_type(kind: DataType) -> exp.DataType:
+    return exp.DataType.build(str(kind), dialect="spark")
+
+
+def _type_columns(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
+    """Put types on the columns of tables; the translation works out all others (annotating whole trees costs more)."""
+    for scope in scopes:
+        for column in scope.columns:
+            around: Scope | None = scope
+            while around is not None and column.table not in around.sources:
+                around = around.parent
+            source = around.sources[column.table] if around is not None else None
+            if isinstance(source, exp.Table) and source.name in uses:
+                columns = uses[source.name].columns
+                kind = columns.find(column.name, column.table).type if column.name in columns else DataType("BIGINT")
+                column.type = _sqlglot_type(kind)
+
+
+def _where(names: Mapping[str, list[str]], table: str, uses: Mapping[str, Use], scope: Scope) -> tuple[str, list[str]]:
     if table:
         return f' in "{table}"', [n for n in names[table] if n != SEQ]
     if len(names) == 1:

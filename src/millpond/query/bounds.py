@@ -24,8 +24,13 @@ from millpond.schema import DataType
 from millpond.sql.statements import Window
 from millpond.table.store import Bounds
 
-_FLIP = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ}
-_SECOND = timedelta(seconds=1)
+_FLIP: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.EQ: exp.EQ,
+}
 
 
 def find_bounds(bound: Bound, now: Mapping[str, int | None]) -> dict[str, Bounds]:
@@ -72,7 +77,7 @@ def to_ticks(value: Any, table: StreamingTable) -> int:
     """A time given by a user, in the ticks of the table's time column."""
     if table.unit is TimeUnit.SECOND:
         try:
-            if isinstance(value, bool) or int(value) != value and not isinstance(value, str):
+            if isinstance(value, bool) or (int(value) != value and not isinstance(value, str)):
                 raise ValueError
             return int(value)
         except (TypeError, ValueError) as error:
@@ -99,10 +104,11 @@ def timestamp_ticks(value: Any) -> int | None:
     if not isinstance(value, datetime):
         return None
     value = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-    return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    micros: int = (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return micros
 
 
-def _conjuncts(scope: Scope, alias: str) -> Iterator[exp.Expression]:
+def _conjuncts(scope: Scope, alias: str) -> Iterator[exp.Expr]:
     select = scope.expression
     if not isinstance(select, exp.Select):
         return
@@ -118,7 +124,7 @@ def _conjuncts(scope: Scope, alias: str) -> Iterator[exp.Expression]:
             yield from on.flatten() if isinstance(on, exp.And) else [on]
 
 
-def _tighten(bounds: Bounds, condition: exp.Expression, alias: str, use: Use) -> Bounds:
+def _tighten(bounds: Bounds, condition: exp.Expr, alias: str, use: Use) -> Bounds:
     condition = condition.unnest()
     if isinstance(condition, exp.And):
         for part in condition.flatten():
@@ -149,7 +155,7 @@ def _tighten(bounds: Bounds, condition: exp.Expression, alias: str, use: Use) ->
     return _compare(bounds, column[0], kind, value, use)
 
 
-def _compare(bounds: Bounds, name: str, kind: type[exp.Expression], value: Any, use: Use) -> Bounds:
+def _compare(bounds: Bounds, name: str, kind: type[exp.Expr], value: Any, use: Use) -> Bounds:
     if kind is exp.EQ:
         return _among(bounds, name, frozenset([value]), use)
     low = value if kind in (exp.GT, exp.GTE) else None
@@ -187,7 +193,7 @@ def _may_push(use: Use, column: str) -> bool:
     return column.lower() in {c.lower() for c in window.columns}
 
 
-def _column(node: exp.Expression, alias: str, use: Use) -> tuple[str, DataType] | None:
+def _column(node: exp.Expr, alias: str, use: Use) -> tuple[str, DataType] | None:
     node = node.unnest()
     if isinstance(node, exp.Column) and node.table == alias and node.name in use.columns:
         found = use.columns.find(node.name, alias)
@@ -195,7 +201,7 @@ def _column(node: exp.Expression, alias: str, use: Use) -> tuple[str, DataType] 
     return None
 
 
-def _constant(node: exp.Expression, kind: DataType) -> Any:
+def _constant(node: exp.Expr, kind: DataType) -> Any:
     """A literal in the form the archive keeps bounds in, or None if it is none or of another kind."""
     node = node.unnest()
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):

@@ -42,7 +42,9 @@ def _explain_tiers(plan: Plan, use: Use, given: Tiers) -> tuple[list[str], int, 
     details = []
     rows = size = 0
     for file in chosen.files:
-        groups, group_rows, group_bytes = groups_to_read(given.snapshot.folder / file.path, file, columns, given, plan.bounds[use.name])
+        groups, group_rows, group_bytes = groups_to_read(
+            given.snapshot.folder / file.path, file, columns, given, plan.bounds[use.name]
+        )
         rows += group_rows
         size += group_bytes
         details.append(
@@ -74,7 +76,7 @@ def groups_to_read(
     count = rows = size = 0
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
-        if wanted is not None and number not in wanted or not _may_hold(group, bounds):
+        if (wanted is not None and number not in wanted) or not _may_hold(group, bounds):
             continue
         count += 1
         rows += group.num_rows

@@ -188,7 +188,10 @@ def damaged(path: Path, error: BaseException) -> MillpondError:
 def translate_error(error: duckdb.Error) -> MillpondError:
     text = str(error).splitlines()[0]
     lowered = text.lower()
-    if ".parquet" in lowered and any(w in lowered for w in ("magic", "corrupt", "no such file", "footer", "snappy", "zstd", "thrift", "invalid", "failed")):
+    if ".parquet" in lowered and any(
+        w in lowered
+        for w in ("magic", "corrupt", "no such file", "footer", "snappy", "zstd", "thrift", "invalid", "failed")
+    ):
         return CorruptBlock("an archive file cannot be read", detail=text, hint="Restore the file from a copy.")
     kind, _, rest = text.partition(": ")
     return EngineError(f"the query failed: {rest or kind}", detail=f"DuckDB says: {text}")

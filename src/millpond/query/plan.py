@@ -92,7 +92,9 @@ def make_plan(bound: Bound, shelf: Shelf, *, engine: str, large_rows: int, use_i
         except NotOnDuckDB as refusal:
             reason = str(refusal)
             if engine == "duckdb":
-                raise EngineError("this query cannot run on DuckDB", detail=reason, hint="Leave the choice to millpond.") from refusal
+                raise EngineError(
+                    "this query cannot run on DuckDB", detail=reason, hint="Leave the choice to millpond."
+                ) from refusal
     else:
         reason = "asked for"
     plan = Plan(bound, "duckdb" if text else "spark", reason, inputs, bounds, text)
@@ -118,7 +120,9 @@ def ordered(bound: Bound) -> Bound:
     if not isinstance(tree, exp.Select) or len(bound.uses) != 1:
         return bound
     use = next(iter(bound.uses.values()))
-    plain = not any(tree.args.get(k) for k in ("order", "group", "distinct", "having", "limit", "joins", "laterals", "with_"))
+    plain = not any(
+        tree.args.get(k) for k in ("order", "group", "distinct", "having", "limit", "joins", "laterals", "with_")
+    )
     source = tree.args.get("from_")
     if use.window is None or not plain or source is None or not isinstance(source.this, exp.Table):
         return bound

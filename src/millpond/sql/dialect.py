@@ -302,7 +302,7 @@ class Millpond(Spark):
     Parser = MillpondParser
 
     # The row number: every table has it, `*` does not show it.
-    PSEUDOCOLUMNS: ClassVar[set[str]] = {SEQ.upper()}
+    PSEUDOCOLUMNS = {SEQ.upper()}  # noqa: RUF012 - sqlglot declares it so
     EXCLUDES_PSEUDOCOLUMNS_FROM_STAR = True
 
 

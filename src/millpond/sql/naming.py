@@ -1,7 +1,7 @@
 """Column names: the same on both engines, and where it can be said simply, the ones Spark itself would give.
 
-Spark names an unnamed output after its expression (`sum(spd)`, `(a + 1)`, `count(1)`) and keeps the spelling of the query
-(`SELECT VID` gives `VID`). sqlglot's `qualify` would call it `_col_0` and lower-case it. So:
+Spark names an unnamed output after its expression (`sum(spd)`, `(a + 1)`, `count(1)`) and keeps the spelling of the
+query (`SELECT VID` gives `VID`). sqlglot's `qualify` would call it `_col_0` and lower-case it. So:
 
 - `name_outputs`, before `qualify`, writes an alias behind every unnamed output; a tree treated so has the same names on
   any engine, whatever the engine would have chosen;

@@ -65,7 +65,7 @@ class CreateStandardTable(Statement):
 
     name: str
     columns: tuple[Column, ...] = ()
-    query: exp.Expression | None = None
+    query: exp.Expr | None = None
     postgres: str | None = None
     postgres_table: str | None = None
     if_not_exists: bool = False
@@ -132,25 +132,25 @@ class Insert(Statement):
 
     table: str
     columns: tuple[str, ...]
-    query: exp.Expression
+    query: exp.Expr
 
 
 @dataclass(frozen=True)
 class Update(Statement):
     table: str
-    assignments: tuple[tuple[str, exp.Expression], ...]
-    where: exp.Expression | None
+    assignments: tuple[tuple[str, exp.Expr], ...]
+    where: exp.Expr | None
 
 
 @dataclass(frozen=True)
 class Delete(Statement):
     table: str
-    where: exp.Expression | None
+    where: exp.Expr | None
 
 
 @dataclass(frozen=True)
 class Select(Statement):
-    query: exp.Expression
+    query: exp.Expr
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,16 @@
 """Spark SQL to DuckDB SQL, or a refusal: the promise behind law 2 (the same rows on either engine).
 
 `to_duckdb` takes a qualified tree in Spark's dialect and gives DuckDB text that returns what Spark 4.3 in ANSI mode
-returns: values, types, column names, NULLs and errors. It works by whitelist. `rules` holds a table from the class of an
-expression to the one rule that was proved for it (by running `tests/corpus` on both engines); what has no rule raises
-`NotOnDuckDB` and goes to Spark. A query never runs on DuckDB because nobody thought of a difference.
+returns: values, types, column names, NULLs and errors. It works by whitelist. `rules` holds a table from the class of
+an expression to the one rule that was proved for it (by running `tests/corpus` on both engines); what has no rule
+raises `NotOnDuckDB` and goes to Spark. A query never runs on DuckDB because nobody thought of a difference.
 
 Translation is one walk that writes text and works out Spark types on the way, without copying or changing the tree.
 (A chain of tree-to-tree rules would walk and copy more, would need types of half-translated trees, and would end in a
 generator whose own rewrites are not proved.) It costs about a quarter of what sqlglot's generator alone costs.
 
 What is guaranteed, and what cannot be:
-- the sign of zero is not kept apart (`-0.0 = 0.0` on both; which one a group or a minimum shows depends on the order of rows);
+- the sign of zero is not kept (`-0.0 = 0.0` on both; which one a group or a minimum shows depends on the rows' order);
 - sums and averages of DOUBLE depend on the order of addition on either engine;
 - which row LIMIT or LAG takes among equals is open on either engine, as is an error in a row that another part of
   the same WHERE rules out. An error of DuckDB is therefore not the last word: the planner may ask Spark again, and must
@@ -44,6 +44,8 @@ SPARK_SETTINGS: Final[dict[str, str]] = {
     "spark.sql.legacy.literal.pickMinimumPrecision": "true",
     "spark.sql.legacy.sizeOfNull": "false",
     "spark.sql.storeAssignmentPolicy": "ANSI",
+    # With it Spark computes a repeated subexpression first, and `n = 0 OR 1 / n > 2, n <> 0 AND 1 / n > 2` raises.
+    "spark.sql.subexpressionElimination.enabled": "false",
 }
 
 _DUCKDB_SETTINGS: Final[dict[str, str]] = {
@@ -81,6 +83,6 @@ def to_duckdb(query: exp.Expression) -> str:
 
 
 def configure(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make a DuckDB connection behave as the texts of `to_duckdb` expect; once per connection, before the first of them."""
+    """Make a DuckDB connection behave as the texts of `to_duckdb` expect; once, before the first of them."""
     for name, value in _DUCKDB_SETTINGS.items():
         connection.execute(f"SET {name} = {value}")

@@ -123,9 +123,7 @@ def _write_file(
     )
 
 
-def sort_order(
-    rows: pa.Table, times: npt.NDArray[np.int64], clustered: Sequence[str]
-) -> npt.NDArray[np.int64] | None:
+def sort_order(rows: pa.Table, times: npt.NDArray[np.int64], clustered: Sequence[str]) -> npt.NDArray[np.int64] | None:
     """Row numbers in the order (clustered, time, arrival), or None if the rows lie so already.
 
     Integers are packed with the time and the row number into one 64-bit key when they fit, because sorting plain
@@ -156,7 +154,8 @@ def sort_order(
             return None
         packed = (packed << width) | np.arange(count, dtype=np.int64)
         packed.sort()
-        return packed & ((1 << width) - 1)
+        order: npt.NDArray[np.int64] = packed & ((1 << width) - 1)
+        return order
     return np.lexsort((np.arange(count), *reversed(keys))).astype(np.int64)
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from millpond.catalog import REJECTED_COLUMNS
 from millpond.clock import Clock
 from millpond.table.log import REJECTED, ROWS, Section
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import GRACE, Store
 from millpond.table.stream import StreamTable, with_seq
 from millpond.table.work import ArchiveTask, CompactTask, Task, choose_files, choose_frames
-from millpond.catalog import REJECTED_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,9 @@ class Keeper:
     def _compact(self, table: StreamTable, kind: int, store: Store) -> list[Task]:
         files = list(store.manifest.current.files.values())
         return [
-            CompactTask(table.definition.name, kind, run[0].shard, store.spec, _columns(table, kind),
-                        tuple(f.path for f in run))  # fmt: skip
+            CompactTask(
+                table.definition.name, kind, run[0].shard, store.spec, _columns(table, kind), tuple(f.path for f in run)
+            )
             for run in choose_files(files, self._block_rows)
         ]
 

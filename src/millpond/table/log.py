@@ -25,6 +25,7 @@ File format (little endian), a segment `<first row>.log`:
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import struct
@@ -199,7 +200,7 @@ def _sections(table: bytes, count: int, offset: int) -> tuple[Section, ...]:
 
 
 def _segment_head(schema: pa.Schema) -> bytes:
-    text = schema.serialize().to_pybytes()
+    text: bytes = schema.serialize().to_pybytes()
     head = _SEGMENT_MAGIC + struct.pack("<I", len(text)) + text
     return head + bytes(_pad(len(head)))
 
@@ -290,7 +291,7 @@ class LogWriter:
     def delete_before(self, rows: int, rejected: int) -> None:
         """Delete segments that hold nothing from row `rows` or rejected row `rejected` on."""
         segments = list_segments(self.folder)
-        for segment, following in zip(segments, segments[1:], strict=False):
+        for segment, following in itertools.pairwise(segments):
             first, first_rejected = _firsts(following)
             if first > rows or first_rejected > rejected:
                 break

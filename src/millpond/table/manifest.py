@@ -204,8 +204,7 @@ class Manifest:
         if schema is not None:
             stored = schema.plus(Column(SEQ, DataType("BIGINT")))
             actions.append(_metadata(stored, old.table_id, now_ms))
-        for path in removed:
-            actions.append({"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": True}})
+        actions += [{"remove": {"path": p, "deletionTimestamp": now_ms, "dataChange": True}} for p in removed]
         actions += [{"add": file.to_action(now_ms)} for file in added]
         number = old.number + 1
         write_file(_commit_path(self._log, number), _lines(actions), replace=False)

@@ -119,9 +119,7 @@ class Snapshot:
                         continue
                     groups[file.path] = found
             files.append(file)
-        return Selection(
-            tuple(files), groups, blocks, len(self.index.files), self.rows, tuple(dict.fromkeys(helped))
-        )
+        return Selection(tuple(files), groups, blocks, len(self.index.files), self.rows, tuple(dict.fromkeys(helped)))
 
     def _look_up(self, file: ArchiveFile, bounds: Bounds, helped: list[str]) -> frozenset[int] | None:
         """Row groups to read according to the value indices, or None if none applies."""
@@ -136,7 +134,7 @@ class Snapshot:
 
     def _newest_from(self, count: int) -> int | None:
         """A time so late that at least `count` rows are not older, so that anything older can be skipped."""
-        spans = [(b.least, b.rows) for b in self.blocks] + list(
+        spans: list[tuple[int, int]] = [(b.least, b.rows) for b in self.blocks] + list(
             zip(self.index.least.tolist(), self.index.rows.tolist(), strict=True)
         )
         seen = 0

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+
 from millpond.arrow import arrow_schema
 from millpond.catalog import REJECTED_COLUMNS, StreamingTable
 from millpond.schema import SEQ, Column, DataType, Schema
@@ -94,13 +96,12 @@ class StreamTable:
             self._show(frame)
 
     def _poll(self) -> Iterator[Frame]:
-        yield from self._reader.poll(
-            self.rows.manifest.current.position, self.rejected.manifest.current.position
-        )
+        yield from self._reader.poll(self.rows.manifest.current.position, self.rejected.manifest.current.position)
 
     def _show(self, frame: Frame) -> None:
         """Make the rows of a frame found in the log visible."""
-        own, bad = [], []
+        own: list[pa.RecordBatch] = []
+        bad: list[pa.RecordBatch] = []
         try:
             for section in frame.sections:
                 (bad if section.kind == REJECTED else own).append(self._reader.read(frame.path, section))

@@ -60,7 +60,9 @@ class CompactTask:
     def run(self, name: str) -> list[ArchiveFile]:
         schema = arrow_schema(Schema.of(self.columns))
         batches = [conform(b, schema) for f in self.files for b in read_file(Path(self.spec.folder) / f).to_batches()]
-        rows = pa.Table.from_batches(batches, schema=schema).sort_by("_seq")  # arrival order decides between equal times
+        rows = pa.Table.from_batches(batches, schema=schema).sort_by(
+            "_seq"
+        )  # arrival order decides between equal times
         return write_blocks(self.spec, rows, self.shard, name)
 
 

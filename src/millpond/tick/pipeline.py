@@ -107,7 +107,7 @@ class Pipeline:
                 except MillpondError as error:
                     self._stop_query()
                     failures += 1
-                    if failures >= _TRIES or isinstance(error, EngineError) and self.ticks == 0 and failures > 1:
+                    if failures >= _TRIES or (isinstance(error, EngineError) and not self.ticks and failures > 1):
                         raise
                     self._stopping.wait(min(30.0, 2.0**failures))
                     continue
@@ -116,7 +116,7 @@ class Pipeline:
                     self._wake.clear()
         except MillpondError as error:
             self.error = error
-        except Exception as error:  # noqa: BLE001 - a bug here must not leave the pond waiting for ever
+        except Exception as error:  # a bug here must not leave the pond waiting for ever
             self.error = EngineError("the pipeline stopped", detail=f"{type(error).__name__}: {spark_message(error)}")
         finally:
             self._stop_query()
@@ -189,7 +189,7 @@ class Pipeline:
         if query is not None:
             try:
                 query.stop()
-            except Exception as error:  # noqa: BLE001 - stopping what already failed
+            except Exception as error:  # stopping what already failed
                 self.error = self.error or EngineError("Spark did not stop", detail=spark_message(error))
 
 
@@ -198,4 +198,3 @@ def _failure(problem: BaseException | None) -> MillpondError:
     if "no space left" in text.lower():
         return DiskFull("no space left on the disk while archiving", detail=text, hint="Free some space.")
     return EngineError("archiving failed", detail=f"Spark says: {text}")
-

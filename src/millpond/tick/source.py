@@ -4,8 +4,8 @@ Idea. What a tick must do is known in the process that owns the pond: it has the
 the network of continuous queries. So it decides, and Spark carries out: one partition per task, placed, retried and
 reported by Spark; the rows themselves go from the log to the worker as Arrow and never through the JVM.
 
-A tick file is `<number>.tick`, a pickled list of tasks. The offset is the number of the last tick. The run folder is made
-anew for each start of the pipeline, so numbers and names of an earlier run can never be confused with this one's.
+A tick file is `<number>.tick`, a pickled list of tasks. The offset is the number of the last tick. The run folder is
+made anew for each start of the pipeline, so that numbers and names of an earlier run are never taken for this one's.
 """
 
 from __future__ import annotations

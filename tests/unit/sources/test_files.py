@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +34,6 @@ class Folder:
         self.form = "csv"
         self.options: dict[str, str] = {}
         self._opened: list[RowSource] = []
-        self._journals = itertools.count()
 
     def write(self, name: str, data: str | bytes) -> None:
         (self.path / name).write_bytes(data.encode() if isinstance(data, str) else data)
@@ -168,11 +166,11 @@ def test_header(folder: Folder) -> None:
     folder.write("e.csv", "")
     folder.check(5)
     source = folder.open()
-    assert [(b.places(0), b.rows.to_pylist()) for b in itertools.islice(iter(lambda: source.next_batch(1), None), 3)][2] == (
-        "a.csv:4",
-        [{"i": 3, "s": "e"}],
-    )
-    assert numbers(source) == [4]
+    singles = batches(source, most=1)
+    assert [(b.places(0), b.rows.to_pylist()) for b in singles[2:4]] == [
+        ("a.csv:4", [{"i": 3, "s": "e"}]),
+        ("b.csv:2", [{"i": 4, "s": "g"}]),
+    ]
     folder.close()
     assert bad(folder.open()) == [("d.csv:2", "line 2: the header names none of the columns i, s")]
 
@@ -228,7 +226,7 @@ def test_a_quote_that_is_not_closed_costs_one_line(folder: Folder) -> None:
     source = folder.open()
     assert numbers(source) == [1]
     folder.clock.advance(2)
-    assert numbers(source) == [1, 3, 4, 5][1:] or numbers(source) == []
+    assert numbers(source) == [3, 4, 5]
     folder.check(5)
     assert bad(folder.open()) == [("a.csv:2", "line 2: a quote is not closed")]
 
@@ -238,7 +236,7 @@ def test_rows_longer_than_a_chunk(folder: Folder, monkeypatch: pytest.MonkeyPatc
     folder.write("a.csv", "1,a\n2," + "b" * 40 + "\n3,c\n" + '4,"' + "d\n" * 20 + '"\n5,e\n6,' + "f" * 50)
     os.utime(folder.path / "a.csv", (-10, -10))
     source = folder.open()
-    assert [n for n in numbers(source) if n is not None] == [1, 3, 5]
+    assert numbers(source) == [1, 3, 5]
     folder.close()
     reasons = [reason for _, reason in bad(folder.open())]
     assert reasons[0] == "line 2: the line is longer than 8 MB"
@@ -286,9 +284,11 @@ def test_invalid_utf8(folder: Folder) -> None:
 def test_a_name_that_is_not_utf8(folder: Folder) -> None:
     with open(os.fsencode(folder.path) + b"/\xff.csv", "w") as file:
         file.write("1,a\n2\n")
-    found = batches(folder.open())
+    source = folder.open()
+    found = batches(source)
     assert found[0].places(0) == "\ufffd.csv:1"
-    assert bad(folder.open(found[0].position) if folder.close() is None else folder.open()) == []
+    source.close()
+    assert batches(folder.open(found[0].position)) == []
 
 
 def test_parquet(folder: Folder) -> None:
@@ -346,7 +346,7 @@ def test_thousands_of_files(folder: Folder) -> None:
         folder.write(f"{i:05}.csv", f"{i},x\n")
     source = folder.open()
     assert numbers(source) == list(range(count))
-    position = {"serial": count - 1, "offset": 8 if count > 1000 else 0, "line": 1, "end": True}
+    position = {"serial": count - 1, "offset": len("2998,x\n"), "line": 1, "end": True}
     source.close()
     assert numbers(folder.open(position)) == [count - 1]
 
@@ -365,7 +365,7 @@ def test_deleted_files(folder: Folder) -> None:
     assert [row.reason for b in found for row in b.bad] == [missing.format(2)]
     source.close()
     # After a restart: what was read to its end is not missed, what was not is.
-    assert [b.bad for b in batches(folder.open(found[0].position))][0] == []
+    assert [reason for _, reason in bad(folder.open(found[0].position))] == [missing.format(2)]
     folder.close()
     assert [reason for _, reason in bad(folder.open(first.position))] == [missing.format(0), missing.format(2)]
     folder.close()
@@ -382,7 +382,7 @@ def test_a_folder_that_is_gone_may_come_back(folder: Folder) -> None:
     assert numbers(source) == [1]
 
 
-# -- the journal --------------------------------------------------------------------------------------------------------
+# -- the journal ------------------------------------------------------------------------------------------------------
 
 
 def test_the_journal_comes_before_the_rows(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

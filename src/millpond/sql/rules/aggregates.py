@@ -1,8 +1,7 @@
 """Aggregates, with FILTER and OVER, and the window functions.
 
 An aggregate is written once and used three ways, so each rule gets the text that follows the call (`suffix`): nothing,
-` FILTER (...)`, ` OVER (...)`, or both. Spark evaluates the argument only for rows that pass the FILTER; DuckDB for all, so
-an argument that can raise is put behind the filter's condition.
+` FILTER (...)`, ` OVER (...)`, or both.
 """
 
 from __future__ import annotations
@@ -48,9 +47,10 @@ def _argument(node: exp.Expression, tr: Translator, keep: Value | None) -> tuple
 
 
 def _behind(keep: Value | None, value: Value) -> Value:
-    if keep is None or not value.raises:
-        return value
-    return Value(f"CASE WHEN {keep.sql} THEN {value.sql} END", value.type, True)
+    """The argument of an aggregate with a FILTER: whether Spark evaluates it for rows left out depends on its plan."""
+    if keep is not None and value.raises:
+        raise NotOnDuckDB("an argument that can fail behind a FILTER is only proved on Spark")
+    return value
 
 
 def count(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
@@ -105,7 +105,8 @@ def average(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
 def extreme(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this")
     prefix, value = _argument(node, tr, keep)
-    if not (value.type.is_integer or value.type in (DOUBLE, STRING, DATE, TIMESTAMP, BOOLEAN) or value.type.name == "DECIMAL"):
+    comparable = value.type in (DOUBLE, STRING, DATE, TIMESTAMP, BOOLEAN) or value.type.name == "DECIMAL"
+    if not (comparable or value.type.is_integer):
         raise NotOnDuckDB(f"{node.key} of {value.type} is only proved on Spark")
     return Value(f"{node.key}({prefix}{value.sql}){suffix}", value.type, value.raises)
 
@@ -291,13 +292,14 @@ def _bound(spec: exp.WindowSpec, which: str, kind: str, keys: list[Value]) -> st
         if kind == "RANGE" and len(keys) == 1 and keys[0].type == TIMESTAMP and interval[0] >= 0:
             return f"{interval_sql(interval)} {side}"
     elif isinstance(bound, exp.Literal) and not bound.is_string and bound.name.isdigit():
-        if kind == "ROWS" or (len(keys) == 1 and keys[0].type in (INT, BIGINT)):
+        numeric = len(keys) == 1 and keys[0].type in (INT, BIGINT)
+        if kind == "ROWS" or numeric:
             return f"{bound.name} {side}"
     raise NotOnDuckDB("such a frame is only proved on Spark")
 
 
 RULES: dict[type[exp.Expression], Rule] = {
-    **{kind: aggregate for kind in _AGGREGATES},
+    **dict.fromkeys(_AGGREGATES, aggregate),
     exp.Filter: filtered,
     exp.Grouping: grouping,
     exp.GroupingId: grouping_id,

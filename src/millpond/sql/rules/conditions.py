@@ -1,11 +1,13 @@
 """Comparisons, logic, and the functions that choose between values.
 
-Spark evaluates AND and OR from left to right and stops when the answer is known; `WHERE n <> 0 AND 10 / n > 1` relies on
-it. DuckDB may evaluate all operands of a row, or reorder them. So an operand that can raise is put behind a CASE that
-repeats what stands before it; operands that cannot raise stay bare, and the archive can still be pruned by them.
+Spark evaluates AND and OR from left to right and stops when the answer is known; `WHERE n <> 0 AND 10 / n > 1` relies
+on it. DuckDB may evaluate all operands of a row, or reorder them. So an operand that can raise is put behind a CASE
+that repeats what stands before it; operands that cannot raise stay bare, and the archive can still be pruned by them.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from sqlglot import exp
 
@@ -49,8 +51,8 @@ def condition(node: exp.Expression, tr: Translator) -> Value:
     return value
 
 
-def comparison(node: exp.Binary, tr: Translator) -> Value:
-    return compare(_COMPARISONS[node.__class__], tr.value(node.this), tr.value(node.expression))
+def comparison(node: exp.Expression, tr: Translator) -> Value:
+    return compare(_COMPARISONS[node.__class__], tr.value(node.this), tr.value(node.args["expression"]))
 
 
 def compare(symbol: str, left: Value, right: Value) -> Value:
@@ -72,8 +74,14 @@ def between(node: exp.Between, tr: Translator) -> Value:
     return _all_of([low, high])
 
 
+def flat(node: exp.And | exp.Or) -> list[exp.Expression]:
+    """The operands of a chain of ANDs or of ORs, from left to right."""
+    found: list[Any] = list(node.flatten())
+    return found
+
+
 def conjunction(node: exp.And, tr: Translator) -> Value:
-    return _all_of([condition(part, tr) for part in node.flatten()])
+    return _all_of([condition(part, tr) for part in flat(node)])
 
 
 def _all_of(values: list[Value]) -> Value:
@@ -88,7 +96,7 @@ def _all_of(values: list[Value]) -> Value:
 
 
 def disjunction(node: exp.Or, tr: Translator) -> Value:
-    values = [condition(part, tr) for part in node.flatten()]
+    values = [condition(part, tr) for part in flat(node)]
     parts: list[str] = []
     for i, value in enumerate(values):
         if value.raises and i:
@@ -253,7 +261,7 @@ def nullif(node: exp.Nullif, tr: Translator) -> Value:
 
 RULES: dict[type[exp.Expression], Rule] = {
     exp.Paren: parenthesis,
-    **{kind: comparison for kind in _COMPARISONS},
+    **dict.fromkeys(_COMPARISONS, comparison),
     exp.Between: between,
     exp.And: conjunction,
     exp.Or: disjunction,

@@ -5,8 +5,8 @@ A rule turns one Spark expression into DuckDB text. The invariant that all rules
     `Value.sql`, run on a connection set up by `configure`, has exactly the DuckDB type that stands for `Value.type`
     (a Spark type), and gives for every row the value Spark 4.3 in ANSI mode gives, or raises where Spark raises.
 
-A rule that cannot keep it raises `NotOnDuckDB`. Where it depends on the data (upper-casing `ß`, casting `' 7'` to INT), the
-text itself raises `only_spark(...)` at run time for such a value; `needs_spark` recognises that error.
+A rule that cannot keep it raises `NotOnDuckDB`. Where it depends on the data (upper-casing `ß`, casting `' 7'` to INT),
+the text itself raises `only_spark(...)` at run time for such a value; `needs_spark` recognises that error.
 
 Types are worked out here, bottom-up, and not taken from sqlglot's annotations: those are right for columns of base
 tables (they come from the schema), but not for decimals and not for everything that is computed.
@@ -74,7 +74,7 @@ NOT_CONSTANT: Final = _NotConstant()
 
 
 class Value:
-    """A translated scalar expression. `raises`: its evaluation can fail on some row, so it must stay behind its guards."""
+    """A translated scalar expression. `raises`: it can fail on some row, so it must stay behind its guards."""
 
     __slots__ = ("constant", "raises", "sql", "type")
 
@@ -157,12 +157,17 @@ class Translator:
         return [self.value(node) for node in nodes]
 
 
+# What the user wrote, where sqlglot's own name for it is another.
+_WRITTEN: Final = {"time_to_str": "date_format", "regexp_split": "split", "arg_max": "max_by", "arg_min": "min_by"}
+
+
 def unproved(node: exp.Expression) -> str:
     """The reason for a refusal, naming the construct in the user's words."""
     if isinstance(node, exp.Anonymous):
         return f"function {node.name.lower()} is only proved on Spark"
     if isinstance(node, exp.Func):
-        return f"function {node.sql_name().lower()} is only proved on Spark"
+        name = node.sql_name().lower()
+        return f"function {_WRITTEN.get(name, name)} is only proved on Spark"
     return f"{node.key} is only proved on Spark"
 
 

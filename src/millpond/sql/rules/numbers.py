@@ -7,6 +7,8 @@ and let through only the decimal results that are exact on both.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from millpond.schema import DataType
@@ -81,7 +83,7 @@ def negation(node: exp.Neg, tr: Translator) -> Value:
     return Value(f"(- {value.sql})", value.type, value.raises)
 
 
-def arithmetic(node: exp.Binary, tr: Translator) -> Value:
+def arithmetic(node: Any, tr: Translator) -> Value:
     """`+`, `-`, `*`: on dates and timestamps too, where one side is an interval or a number of days."""
     only(node, "this", "expression")
     symbol = _SYMBOLS[node.__class__]
@@ -101,13 +103,12 @@ def arithmetic(node: exp.Binary, tr: Translator) -> Value:
 def _combine(symbol: str, left: Value, right: Value) -> Value:
     _need_numbers(symbol, left, right)
     raises = left.raises or right.raises
-    if left.type.name == "DECIMAL" or right.type.name == "DECIMAL":
-        if DOUBLE not in (left.type, right.type):
-            left, right = _as_decimal(left), _as_decimal(right)
-            type = _decimal_result(symbol, left.type, right.type)
-            # DuckDB keeps a result of two small decimals small, and overflows; one wide operand makes it wide.
-            wide = duck(DataType("DECIMAL", type.precision, left.type.scale))
-            return Value(f"CAST(CAST({left.sql} AS {wide}) {symbol} {right.sql} AS {duck(type)})", type, raises)
+    if (left.type.name == "DECIMAL" or right.type.name == "DECIMAL") and DOUBLE not in (left.type, right.type):
+        left, right = _as_decimal(left), _as_decimal(right)
+        type = _decimal_result(symbol, left.type, right.type)
+        # DuckDB keeps a result of two small decimals small, and overflows; one wide operand makes it wide.
+        wide = duck(DataType("DECIMAL", type.precision, left.type.scale))
+        return Value(f"CAST(CAST({left.sql} AS {wide}) {symbol} {right.sql} AS {duck(type)})", type, raises)
     type = common(left.type, right.type)
     left, right = convert(left, type), convert(right, type)
     if isinstance(left.constant, int) and isinstance(right.constant, int):
@@ -188,7 +189,7 @@ def positive_remainder(node: exp.Anonymous, tr: Translator) -> Value:
     return Value(f"(({rest.sql} + {right.sql}) % {right.sql})", rest.type, left.raises)
 
 
-def bits(node: exp.Binary, tr: Translator) -> Value:
+def bits(node: Any, tr: Translator) -> Value:
     only(node, "this", "expression")
     left, right = tr.value(node.this), tr.value(node.expression)
     if not (left.type.is_integer and right.type.is_integer):
@@ -272,8 +273,8 @@ def rounded(node: exp.Round, tr: Translator) -> Value:
         raise NotOnDuckDB(f"round of {value.type} is only proved on Spark")
     if places == 0:
         return Value(f"round({value.sql})", DOUBLE, value.raises)
-    # Through the text into a decimal, which rounds it as Spark does. Within +-10**(15 - places) that decimal is an exact
-    # double over a power of ten; from 2**52 on a double is whole and rounds to itself; between the two, Spark.
+    # Through the text into a decimal, which rounds it as Spark does. Within +-10**(15 - places) that decimal is an
+    # exact double over a power of ten; from 2**52 on a double is whole and rounds to itself; between the two, Spark.
     sql, limit = value.sql, 10 ** (15 - places)
     through = f"CAST(CAST(CAST({sql} AS VARCHAR) AS DECIMAL(18,{places})) AS DOUBLE)"
     sql = (

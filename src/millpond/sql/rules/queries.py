@@ -1,7 +1,7 @@
 """Queries: SELECT with its clauses, joins, set operations, CTEs and VALUES.
 
-Names: the tree is qualified, so every column says its table. Columns of base tables are typed by their annotation (it comes
-from the schema); columns of subqueries and CTEs by the types worked out here.
+Names: the tree is qualified, so every column says its table. Columns of base tables are typed by their annotation (it
+comes from the schema); columns of subqueries and CTEs by the types worked out here.
 
 Of correlated subqueries only those pass that Spark supports for certain: the outer column is in WHERE, one level up;
 a scalar one is a single ungrouped aggregate compared by equality. DuckDB would accept more, and Spark raise.
@@ -9,11 +9,13 @@ a scalar one is a single ungrouped aggregate compared by equality. DuckDB would 
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from millpond.schema import DataType
 from millpond.sql.rules.aggregates import direction
-from millpond.sql.rules.conditions import condition
+from millpond.sql.rules.conditions import condition, flat
 from millpond.sql.rules.core import (
     VOID,
     Columns,
@@ -62,8 +64,10 @@ def column(node: exp.Column, tr: Translator) -> Value:
 
 # -- SELECT ------------------------------------------------------------------------------------------------------------
 
-_CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
-            "windows", "hint")
+_CLAUSES = (
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
+    "windows", "hint",
+)  # fmt: skip
 
 
 def select(node: exp.Select, tr: Translator) -> Relation:
@@ -126,9 +130,8 @@ def _check_correlated(node: exp.Select, scope: Scope) -> None:
     if len(bare) != 1 or not isinstance(bare[0], _AGGREGATE_NODES) or bare[0].find(exp.Window):
         raise NotOnDuckDB("a correlated scalar subquery that is not one aggregate is only proved on Spark")
     outer = {id(each) for each in scope.correlated}
-    for part in node.args["where"].this.flatten() if isinstance(node.args["where"].this, exp.And) else [
-        node.args["where"].this
-    ]:
+    where = node.args["where"].this
+    for part in flat(where) if isinstance(where, exp.And) else [where]:
         inside = [each for each in part.find_all(exp.Column) if id(each) in outer]
         if inside and not (isinstance(part, exp.EQ) and any(side in inside for side in (part.this, part.expression))):
             raise NotOnDuckDB("a scalar subquery correlated by more than equality is only proved on Spark")
@@ -169,10 +172,8 @@ def _from(node: exp.Select, tr: Translator, scope: Scope) -> str:
     clause = node.args.get("from_")
     if clause is None:
         return ""
-    parts = [f" FROM {_source(clause.this, tr, scope)}"]
-    for join in node.args.get("joins") or ():
-        parts.append(_join(join, tr, scope))
-    return "".join(parts)
+    first = f" FROM {_source(clause.this, tr, scope)}"
+    return first + "".join(_join(join, tr, scope) for join in node.args.get("joins") or ())
 
 
 def _source(node: exp.Expression, tr: Translator, scope: Scope) -> str:
@@ -298,7 +299,7 @@ def _group(node: exp.Group, tr: Translator) -> str:
 
 
 def _grouping_set(node: exp.Expression, tr: Translator) -> str:
-    inner = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
+    inner: list[Any] = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
     return f"({', '.join(_key(part, tr) for part in inner)})"
 
 
@@ -339,7 +340,8 @@ def _order_and_limit(
         if clause is not None:
             only(clause, "expression")
             number = clause.expression
-            if not (isinstance(clause, (exp.Limit, exp.Offset)) and isinstance(number, exp.Literal) and number.name.isdigit()):
+            plain = isinstance(clause, (exp.Limit, exp.Offset)) and isinstance(number, exp.Literal)
+            if not (plain and number.name.isdigit()):
                 raise NotOnDuckDB(f"such a {word} is only proved on Spark")
             parts.append(f" {word} {number.name}")
     return "".join(parts)

@@ -1,6 +1,6 @@
 """String functions and pattern matching. Both engines hold UTF-8, compare bytes and count code points.
 
-They part on case mapping of some letters, on regular expressions, on NULL in `concat` and on odd positions in `substring`.
+They part on case mapping of some letters, on regular expressions, on NULL in `concat`, on odd positions in `substring`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from millpond.sql.rules.core import (
 from millpond.sql.rules.numbers import cast_value
 from millpond.sql.rules.types import literal
 
-# Letters that Spark (ICU, full mapping) and DuckDB (utf8proc, simple mapping) change differently, found by mapping every
-# code point on both. Spark also looks at what stands beside a capital sigma.
+# Letters that Spark (ICU, full mapping) and DuckDB (utf8proc, simple mapping) change differently, found by mapping all
+# letters on both. Spark also looks at what stands beside a capital sigma.
 _NEW = r"\x{1c89}\x{1c8a}\x{a7cb}-\x{a7dc}\x{10d40}-\x{10d8f}"  # letters of Unicode 15 and 16
 _ODD_LOWER = r"\x{130}\x{3a3}" + _NEW
 _ODD_UPPER = (
@@ -42,7 +42,7 @@ _REGEX_TOKEN = re.compile(
       | (?P<dot>\.)
       | (?P<end>\$)
       | (?P<structure>\^|\||\(\?:|\((?!\?)|\)|[*+?]\??(?![+*?])|\{\d{1,3}(,\d{0,3})?\}(?![+*?]))
-      | (?P<set>\[\^?(?:[A-Za-z0-9_ .,:;/@#%&=<>~"'!+*?(){}|$]|\\[dDwW.\-\\\]\[^]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))+\])
+      | (?P<set>\[\^?(?:[A-Za-z0-9_ .,:;/@#%=<>~"'!+*?(){}|$]|\\[dDwW.\-\\\]\[^]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))+\])
     """,
     re.VERBOSE,
 )
@@ -218,7 +218,8 @@ def _like_plain(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Valu
     if not isinstance(pattern.constant, str):
         raise NotOnDuckDB("like with a pattern that is not a constant is only proved on Spark")
     # Spark allows the escape only before %, _ and itself, and raises otherwise.
-    if re.search(f"{re.escape(escape)}(?![%_{re.escape(escape)}])", re.sub(re.escape(escape) * 2, "", pattern.constant)):
+    mark = re.escape(escape)
+    if re.search(f"{mark}(?![%_])", re.sub(mark * 2, "", pattern.constant)):
         raise NotOnDuckDB("like with a stray escape is only proved on Spark")
     clause = f" ESCAPE {text(escape)}" if escape in pattern.constant else ""
     if isinstance(node, exp.Like):

@@ -128,10 +128,8 @@ def literal(constant: object, type: DataType) -> Value:
     elif type == DOUBLE:
         number = float(constant)  # type: ignore[arg-type]
         written = repr(number)
-        if not math.isfinite(number):
-            sql = f"CAST('{written}' AS DOUBLE)"
-        else:
-            sql = written if "e" in written else f"{written}e0"
+        written = written if "e" in written else f"{written}e0"
+        sql = written if math.isfinite(number) else f"CAST('{number!r}' AS DOUBLE)"
         sql = f"({sql})" if sql.startswith("-") else sql
     elif type.is_integer:
         # DuckDB reads a bare number as INTEGER or, beyond, as BIGINT, just as Spark does.
