@@ -35,10 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": {"sources", "table"},
     "query": {"table", "sql", "spark"},
     "tick": {"table", "spark", "query"},
-    # What each statement means for a pond; it is handed the pond and needs its name only for types.
-    "runner": {*STAGES, "pond"},
     # Wires the stages together, so it is the one part that sees them all.
-    "pond": {*STAGES, "runner", "lock"},
+    "pond": {*STAGES, "lock"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
     "__init__": {*STAGES, "pond"},
     # Public checks of what a user can extend.
@@ -47,7 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"pond", "__init__", "sql", "lock"},
     "__main__": {"cli"},
 }
-APPLICATIONS = {"linear_road"}  # siblings; the command line offers them
+# What each statement means for a pond stands in a file of its own, but is the pond's.
+ONE_PART = {"runner": "pond"}
 
 # Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
 SPARK_PARTS = {"spark", "tick"}
@@ -105,7 +104,8 @@ def imports(source: str, importer: str) -> list[Import]:
 
 def part_of(module: str) -> str:
     """The part a module of millpond belongs to: `sql` for millpond.sql.parser, `__init__` for millpond itself."""
-    return [*module.split("."), "__init__"][1]
+    name = [*module.split("."), "__init__"][1]
+    return ONE_PART.get(name, name)
 
 
 def imported_part(found: Import) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -165,7 +166,9 @@ def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) 
     out = []
     for index, value in enumerate(values):
         try:
-            if isinstance(value, str) and kind != pa.string():
+            if isinstance(value, str) and pa.types.is_timestamp(kind):
+                out.append(_timestamp(value))
+            elif isinstance(value, str) and kind != pa.string():
                 out.append(pa.scalar(value).cast(kind).as_py())
             elif isinstance(value, float) and column.type.is_integer and value != int(value):
                 raise ValueError(value)
@@ -175,6 +178,12 @@ def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) 
             bad.setdefault(index, _not_a(column, value))
             out.append(None)
     return pa.array(out, kind)
+
+
+def _timestamp(text: str) -> datetime:
+    """A timestamp written as text; without a zone it is UTC."""
+    value = datetime.fromisoformat(text.strip())
+    return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
 
 
 def _not_a(column: Column, value: Any) -> str:

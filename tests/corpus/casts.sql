@@ -59,6 +59,8 @@ SELECT CAST(value AS STRING) AS a FROM readings;
 -- double to decimal
 -- on: spark
 SELECT CAST(value AS DECIMAL(10, 2)) AS a FROM readings WHERE abs(value) < 100;
+-- a length in a cast is not kept
+SELECT CAST(sensor AS VARCHAR(3)) AS a, CAST(vid AS STRING) AS b FROM readings, owners WHERE vid < 102;
 -- try_cast
 -- on: spark
 SELECT try_cast(sensor AS INT) AS a FROM readings;

@@ -62,10 +62,32 @@ SELECT vid, t FROM posreports WHERE (spd <> 0 AND 100 div spd = 2) OR (lane <> 0
 SELECT CAST(sensor AS INT) AS a FROM readings WHERE sensor RLIKE '^[0-9]+$' AND CAST(sensor AS INT) > 5;
 -- case guards a cast
 SELECT CASE WHEN sensor = '42' THEN CAST(sensor AS INT) ELSE -1 END AS a FROM readings;
--- exists in a case
+-- in a case
+-- on: spark
 SELECT vid, CASE WHEN vid IN (SELECT vid FROM owners) THEN 'owned' ELSE 'free' END AS a FROM posreports;
+-- exists in the output
+SELECT vid, EXISTS (SELECT 1 FROM posreports p WHERE p.vid = o.vid AND p.spd = 0) AS a, CASE WHEN NOT EXISTS (SELECT 1 FROM posreports p WHERE p.vid = o.vid) THEN 'free' END AS b FROM owners o;
+-- not in below or
+-- on: spark
+SELECT vid FROM owners WHERE vid > 120 OR vid NOT IN (SELECT seg + 99 FROM criticalsegs WHERE seg IS NOT NULL);
+-- in below or and and
+SELECT vid FROM owners WHERE vid > 120 OR (vid IN (SELECT seg + 99 FROM criticalsegs) AND owner <> 'Ada');
+-- not in correlated
+SELECT vid, t FROM posreports p WHERE p.seg NOT IN (SELECT c.seg FROM criticalsegs c WHERE c.seg > p.lane AND c.seg IS NOT NULL);
+-- a correlated subquery beside aggregates
+-- on: spark
+SELECT o.vid, max(o.since) AS a, (SELECT max(p.t) FROM posreports p WHERE p.vid = o.vid) AS b FROM owners o GROUP BY o.vid;
+-- a with that hides the table it reads
+WITH owners AS (SELECT vid, owner FROM owners WHERE vid < 105) SELECT vid, owner FROM owners;
+-- pairs of doubles counted
+SELECT count(DISTINCT value, flag) AS a, count(DISTINCT value, n) AS b FROM readings;
+-- windows by doubles
+SELECT at, value, count(*) OVER (PARTITION BY value) AS a, row_number() OVER (PARTITION BY value ORDER BY at) AS b FROM readings;
 -- not in with a null outside
-SELECT vid, vid NOT IN (100, 101) AS a, vid IN (SELECT seg + 99 FROM criticalsegs WHERE seg IS NOT NULL) AS b FROM owners;
+SELECT vid, vid NOT IN (100, 101) AS a FROM owners;
+-- in a query with a null outside
+-- on: spark
+SELECT vid, vid IN (SELECT seg + 99 FROM criticalsegs WHERE seg IS NOT NULL) AS b FROM owners;
 -- semi and anti with extra conditions
 SELECT p.vid, p.t FROM posreports p LEFT SEMI JOIN criticalsegs c ON p.seg = c.seg AND p.t > c.seg * 20;
 -- two joins of the same table
@@ -84,10 +106,6 @@ SELECT DISTINCT value, flag, amount FROM readings WHERE n IN (0, 1, 7);
 SELECT vid, owner FROM owners ORDER BY vid, owner LIMIT 1000 OFFSET 3;
 -- offset alone
 SELECT vid, owner FROM owners ORDER BY vid, owner OFFSET 10;
--- aliases are not seen in where
--- on: spark
--- error
-SELECT spd + 1 AS faster FROM posreports WHERE faster > 5;
 -- three levels of names
 SELECT q.a FROM (SELECT r.a FROM (SELECT vid AS a FROM owners) AS r WHERE r.a > 110) AS q;
 -- a cte used twice

@@ -68,10 +68,10 @@ class Condition:
 
 
 CONDITIONS = (
-    Condition("as it is"),
+    Condition("as-is"),
     Condition("restart", restart=True),
     Condition("cold", cold=True),
-    Condition("cold restart", cold=True, restart=True),
+    Condition("cold-restart", cold=True, restart=True),
     Condition("one-row", one_row=True),
     Condition("no-index", no_index=True),
     Condition("one-shard", shards=1),

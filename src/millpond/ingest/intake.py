@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from millpond.arrow import BadRow, row_texts, to_batch
 from millpond.clock import Clock
+from millpond.duration import TimeUnit
 from millpond.errors import IntakeError, RowsRejected
 from millpond.ingest.lateness import earliest_times
 from millpond.ingest.shards import shard_numbers, split
@@ -104,7 +106,7 @@ class Intake:
             if state.heartbeat is not None and time <= state.heartbeat:
                 return
             self._append(
-                None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), self._clock.micros(), heartbeat=time
+                None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), max(self._clock.micros(), state.at), heartbeat=time
             )
 
     # -- steps ------------------------------------------------------------------------------------------------------
@@ -131,20 +133,30 @@ class Intake:
     ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64], int]:
         definition, state = self.table.definition, self.table.state
         lateness = definition.unit.ticks(definition.lateness)
-        earliest = earliest_times(times, state.highest, state.heartbeat, lateness)
+        # A row that is not late by this is no earlier than the table's time was when the row came.
+        earliest = limits = earliest_times(times, state.highest, state.heartbeat, lateness)
+        never = np.iinfo(np.int64).min
         if definition.late == "keep":
-            earliest = np.full(len(times), np.iinfo(np.int64).min)
-        now = self.table.now
-        if definition.history is not None and now is not None:
-            earliest = np.maximum(earliest, now - definition.unit.ticks(definition.history))
+            earliest = np.full(len(times), never)
+        if definition.history is not None:
+            known = limits != never
+            oldest = np.where(known, limits, 0) - definition.unit.ticks(definition.history)
+            earliest = np.maximum(earliest, np.where(known, oldest, never))
         late = times < earliest
         if not late.any():
             return batch, times, 0
         texts = row_texts(batch.filter(pa.array(late)))
         name = definition.time_column
         for place, text, time, limit in zip(places[late], texts, times[late], earliest[late], strict=True):
-            rejects.append(BadRow(int(place), f"late: {name} = {time} is before {limit}", text))
+            reason = f"late: {name} = {self._shown(time)} is before {self._shown(limit)}"
+            rejects.append(BadRow(int(place), reason, text))
         return batch.filter(pa.array(~late)), times[~late], int(late.sum())
+
+    def _shown(self, time: int) -> str:
+        """A time as the user writes it."""
+        if self.table.definition.unit is TimeUnit.SECOND:
+            return str(time)
+        return str(datetime(1970, 1, 1) + timedelta(microseconds=int(time)))
 
     def _append(
         self,

@@ -88,7 +88,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
             quote_identifiers=True,
             expand_alias_refs=True,
         )
-        scopes = traverse_scope(tree)
+        scopes = _with_row_numbers(tree)
         _check_columns(scopes, uses, aliases, sql)
         _type_columns(scopes, uses)
     except SqlError as error:
@@ -178,7 +178,8 @@ def _rewrite_periods(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
         name = valid.expressions[0].name
         use = by_alias.get(name.lower())
         if use is None:
-            raise UnknownName("table", name, by_alias, where=" in this FROM", sql=sql, span=span_of(valid))
+            place = span_of(valid.expressions[0]) or span_of(valid)
+            raise UnknownName("table", name, by_alias, where=" in this FROM", sql=sql, span=place)
         if use.time_column is None:
             raise UnsupportedSql(f'"{name}" has no time column', sql=sql, span=span_of(valid))
         column = exp.column(use.time_column, table=name)
@@ -242,6 +243,18 @@ def _as_written(tree: exp.Query) -> list[str]:
     if not isinstance(select, exp.Select) or select.is_star:
         return []
     return [e.alias_or_name for e in select.expressions]
+
+
+def _with_row_numbers(tree: exp.Expr) -> list[Scope]:
+    """The scopes of a qualified tree. `qualify` keeps `_seq` out of `*` and leaves it alone where it is named: it becomes
+    a column like others again."""
+    for scope in traverse_scope(tree):
+        for node in list(scope.find_all(exp.Pseudocolumn)):
+            table = node.args.get("table")
+            if table is None and len(scope.sources) == 1:
+                table = exp.to_identifier(next(iter(scope.sources)), quoted=True)
+            node.replace(exp.Column(this=node.this, table=table))
+    return traverse_scope(tree)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------

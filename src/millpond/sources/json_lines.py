@@ -5,6 +5,9 @@ keep their digits on the way to a DECIMAL. Timestamps and dates are ISO 8601 tex
 
 Arrow reads a sequence of objects and does not care about lines. If each line begins with `{` and ends with `}`, no
 object can span two lines; if there are also as many objects as lines, each line is one object. That is checked.
+
+Limit: a value nested deeper than Python's recursion limit (about 1000) inside a key that is no column is accepted by
+Arrow but rejected when its run is read line by line.
 """
 
 from __future__ import annotations

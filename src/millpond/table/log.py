@@ -219,7 +219,14 @@ class LogWriter:
         make_folder(folder)
 
     def resume(self, segment: Path, end: int) -> None:
-        """Go on in an existing segment after its last valid frame; bytes beyond `end` are put aside, not destroyed."""
+        """Go on in an existing segment after its last valid frame; bytes beyond `end` are put aside, not destroyed.
+
+        With `end` 0 not even its head is whole: the segment is put aside as it is, and the next append starts another.
+        """
+        if end == 0:
+            segment.rename(segment.with_suffix(".torn-0"))
+            sync_folder(self.folder)
+            return
         size = segment.stat().st_size
         if size > end:
             with segment.open("rb") as file:
@@ -269,12 +276,10 @@ class LogWriter:
 
     def _start_segment(self, frame: NewFrame) -> None:
         self._close_segment()
-        # The rejected count tells apart two segments that start at the same row (an all-rejected segment before).
-        path = self.folder / f"{frame.first:020d}-{frame.first_rejected:012d}.log"
+        # Rows and rejected rows before it, and a number to tell apart segments that start at the same place.
         number = 0
-        while path.exists():
+        while (path := self.folder / f"{frame.first:020d}-{frame.first_rejected:012d}-{number:06d}.log").exists():
             number += 1
-            path = self.folder / f"{frame.first:020d}-{frame.first_rejected:012d}-{number:06d}.log"
         head = _segment_head(self._schema)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         try:

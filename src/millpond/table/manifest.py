@@ -217,10 +217,15 @@ class Manifest:
 
     def refresh(self) -> Version:
         """Take in commits made by another process."""
-        if not _commit_path(self._log, self.current.number + 1).exists():
-            return self.current
-        self.current = self._apply_from(self.current)
+        if _commit_path(self._log, self.current.number + 1).exists():
+            self.current = self._apply_from(self.current)
+        elif self._checkpointed() > self.current.number:  # we fell behind, and the commits in between were dropped
+            self.current = self._load()
         return self.current
+
+    def _checkpointed(self) -> int:
+        last = self._log / "_last_checkpoint"
+        return int(json.loads(last.read_text())["version"]) if last.exists() else -1
 
     def checkpoint(self) -> None:
         """Every `CHECKPOINT_EVERY` commits: fold the log into one file, so that opening stays quick, and drop old commits."""
@@ -242,10 +247,10 @@ class Manifest:
     def _load(self) -> Version:
         if not self._log.is_dir():
             raise PondError(f'archive folder "{self.folder.name}" has no log', hint="Restore it from a copy.")
-        last = self._log / "_last_checkpoint"
         base = Version(-1, 0, {}, {}, Schema(()))
-        if last.exists():
-            base = self._read_checkpoint(int(json.loads(last.read_text())["version"]))
+        checkpointed = self._checkpointed()
+        if checkpointed >= 0:
+            base = self._read_checkpoint(checkpointed)
         version = self._apply_from(base)
         if version.number < 0:
             raise PondError(f'archive folder "{self.folder.name}" has no first commit', hint="Restore it from a copy.")

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import REJECTED_COLUMNS, StreamingTable
+from millpond.errors import PondError
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.table.block import BlockSpec
 from millpond.table.compartments import expired, width
@@ -149,13 +150,16 @@ class StreamTable:
             self._load()
             writer = LogWriter(self.folder / "log", arrow_schema(self.stored))
             place = self._reader.place
-            if place is not None and self._reader.schema_of(place[0]) == arrow_schema(self.stored):
+            if place is not None:
                 writer.resume(*place)
+                if self._reader.schema_of(place[0]) != arrow_schema(self.stored):
+                    writer.change_schema(arrow_schema(self.stored))
             self._writer = writer
 
     def append(self, frame: NewFrame) -> None:
         """Make a frame durable, then visible. The caller holds `lock` and has numbered the rows from `next_row`."""
-        assert self._writer is not None, "append without the writer lock"
+        if self._writer is None:
+            raise PondError(f'table "{self.definition.name}" is closed or dropped', hint="Look it up again.")
         written = self._writer.append(frame)
         own = [batch for _, batch in frame.shards]
         if own:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.sql.rules.core import (
+    BINARY,
     BOOLEAN,
     DOUBLE,
     FLOAT,
@@ -61,6 +62,8 @@ def compare(symbol: str, left: Value, right: Value) -> Value:
 
 
 def _meet(left: Value, right: Value) -> tuple[Value, Value]:
+    if left.type == BINARY or right.type == BINARY:
+        raise NotOnDuckDB("comparing BINARY is only proved on Spark")
     if left.type == right.type or (left.type.is_integer and right.type.is_integer):
         return left, right  # DuckDB widens integers as Spark does; no cast hides the column from pruning
     type = common(left.type, right.type)
@@ -143,10 +146,8 @@ def membership(node: exp.In, tr: Translator) -> Value:
     """`x IN (1, 2)`, and `x IN (SELECT ...)`."""
     query = node.args.get("query")
     if query is not None:
-        from_query: Value = tr.value(node.this)
-        if isinstance(node.this, exp.Tuple):
-            raise NotOnDuckDB("in with several columns is only proved on Spark")
-        return _in_query(from_query, query, tr)
+        _check_place(node)
+        return _in_query(tr.value(node.this), query, tr)
     only(node, "this", "expressions")
     values = [tr.value(node.this), *tr.values(node.expressions)]
     if not all(value.type.is_integer for value in values):
@@ -156,6 +157,24 @@ def membership(node: exp.In, tr: Translator) -> Value:
         raise NotOnDuckDB("in with elements that can fail is only proved on Spark")
     sql = f"({values[0].sql} IN ({', '.join(value.sql for value in values[1:])}))"
     return Value(sql, BOOLEAN, values[0].raises)
+
+
+def _check_place(node: exp.In) -> None:
+    """Refuse an IN with a query where it matters that Spark may give FALSE for it instead of NULL.
+
+    In WHERE it becomes a semi or an anti join, which is right. Elsewhere Spark asks whether a match exists, and NULL is
+    lost: that does no harm below ANDs and ORs of a WHERE, but it does in an output or below a NOT.
+    """
+    negated = mixed = False
+    parent = node.parent
+    while isinstance(parent, (exp.Paren, exp.And, exp.Or, exp.Not)):
+        if (isinstance(parent, exp.Not) and (negated or mixed)) or (isinstance(parent, exp.Or) and negated):
+            break
+        negated = negated or isinstance(parent, exp.Not)
+        mixed = mixed or isinstance(parent, (exp.And, exp.Or))
+        parent = parent.parent
+    if not isinstance(parent, exp.Where):
+        raise NotOnDuckDB("in with a query anywhere but in WHERE is only proved on Spark")
 
 
 def _in_query(value: Value, query: exp.Expression, tr: Translator) -> Value:

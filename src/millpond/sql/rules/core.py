@@ -46,8 +46,7 @@ _FROM_SQLGLOT: Final = {
     exp.DType.BOOLEAN: BOOLEAN,
     exp.DType.FLOAT: FLOAT,
     exp.DType.DOUBLE: DOUBLE,
-    exp.DType.TEXT: STRING,
-    exp.DType.VARCHAR: STRING,
+    exp.DType.TEXT: STRING,  # not VARCHAR(n), which has a length to keep
     exp.DType.BINARY: BINARY,
     exp.DType.DATE: DATE,
     exp.DType.TIMESTAMP: TIMESTAMP,

@@ -17,6 +17,7 @@ from millpond.sql.rules.core import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
     STRING,
     TIMESTAMP,
@@ -121,7 +122,7 @@ def _combine(symbol: str, left: Value, right: Value) -> Value:
 
 def _need_numbers(symbol: str, *values: Value) -> None:
     for value in values:
-        if not is_number(value.type):
+        if not is_number(value.type) or value.type == FLOAT:
             raise NotOnDuckDB(f"{symbol} on {value.type} is only proved on Spark")
 
 

@@ -75,6 +75,8 @@ def select(node: exp.Select, tr: Translator) -> Relation:
     before = tr.scope
     # A subquery in an expression sees the enclosing scope; one in FROM does not (it is not LATERAL).
     outer = before if before.clause not in ("from", "query") else None
+    if before.clause in ("group", "order", "on"):
+        raise NotOnDuckDB(f"a subquery in {before.clause} is only proved on Spark")
     scope = tr.scope = Scope(dict(before.ctes), outer)
     try:
         relation = _select(node, tr, scope)
@@ -100,6 +102,7 @@ def _select(node: exp.Select, tr: Translator, scope: Scope) -> Relation:
     scope.clause = "select"
     projections = [_projection(projection, tr) for projection in args["expressions"]]
     having = f" HAVING {condition(args['having'].this, tr).sql}" if args.get("having") else ""
+    scope.clause = "order"
     tail = _order_and_limit(node, tr, projections, distinct=args.get("distinct") is not None)
     parts.append(", ".join(f"{value.sql} AS {quoted(name)}" for name, value in projections))
     parts += [source, where, group, having, tail]
@@ -120,6 +123,7 @@ def _check_correlated(node: exp.Select, scope: Scope) -> None:
     for key in ("group", "having", "limit", "offset", "distinct", "windows", "with_"):
         if node.args.get(key):
             raise NotOnDuckDB("such a correlated subquery is only proved on Spark")
+    _check_outer(node)
     grandparent = parent.parent if isinstance(parent, exp.Subquery) else None
     aggregated = any(projection.find(exp.AggFunc, exp.Window) for projection in node.selects)
     if isinstance(parent, exp.Exists) or isinstance(grandparent, (exp.Exists, exp.In)) or isinstance(parent, exp.In):
@@ -135,6 +139,16 @@ def _check_correlated(node: exp.Select, scope: Scope) -> None:
         inside = [each for each in part.find_all(exp.Column) if id(each) in outer]
         if inside and not (isinstance(part, exp.EQ) and any(side in inside for side in (part.this, part.expression))):
             raise NotOnDuckDB("a scalar subquery correlated by more than equality is only proved on Spark")
+
+
+def _check_outer(node: exp.Select) -> None:
+    """A correlated subquery in the output of a query with aggregates obeys rules of its own in Spark."""
+    outer = node.find_ancestor(exp.Select)
+    if outer is None or node.find_ancestor(exp.Where, exp.Select) is not outer:
+        return
+    grouped = outer.args.get("group") or outer.args.get("having")
+    if grouped or any(each.find_ancestor(exp.Select) is outer for each in outer.find_all(exp.AggFunc)):
+        raise NotOnDuckDB("a correlated subquery beside aggregates is only proved on Spark")
 
 
 def _with(node: exp.Expression, tr: Translator) -> str:

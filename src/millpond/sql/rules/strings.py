@@ -199,9 +199,10 @@ def ilike(node: exp.ILike, tr: Translator) -> Value:
 
 def escaped(node: exp.Escape, tr: Translator) -> Value:
     character = tr.value(node.expression).constant
-    if not isinstance(character, str) or len(character) != 1 or not isinstance(node.this, (exp.Like, exp.ILike)):
+    plain = isinstance(character, str) and len(character) == 1 and character not in "%_"
+    if not plain or not isinstance(node.this, (exp.Like, exp.ILike)):
         raise NotOnDuckDB("such an ESCAPE is only proved on Spark")
-    return _like(node.this, tr, character)
+    return _like(node.this, tr, str(character))
 
 
 def _like(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Value:

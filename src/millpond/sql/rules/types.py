@@ -158,6 +158,8 @@ def convert(value: Value, type: DataType) -> Value:
     if value.is_constant and value.constant is not None:
         if type.is_integer and source.is_integer:
             return literal(value.constant, type)
+        if type.name == "DECIMAL" and isinstance(value.constant, int) and _fits_decimal(value.constant, type):
+            return literal(value.constant, type)
         if type == DOUBLE and is_number(source):
             return literal(float(value.constant), type)  # type: ignore[arg-type]
     if type == DOUBLE and source.name == "DECIMAL" and source.precision > _EXACT_DIGITS:
@@ -176,6 +178,10 @@ def convert(value: Value, type: DataType) -> Value:
 def _holds(target: DataType, source: DataType) -> bool:
     source = as_decimal(source)
     return target.scale >= source.scale and target.precision - target.scale >= source.precision - source.scale
+
+
+def _fits_decimal(number: int, type: DataType) -> bool:
+    return len(str(abs(number))) <= type.precision - type.scale
 
 
 def parse_constant(written: str, type: DataType) -> Value:
