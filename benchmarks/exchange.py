@@ -8,6 +8,7 @@ shard, and writes the blocks in `mapInArrow`.
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -58,8 +59,6 @@ class LogRowsReader(DataSourceReader):
         self._path = path
 
     def partitions(self) -> Sequence[InputPartition]:
-        import pickle
-
         frames = pickle.loads(Path(self._path).read_bytes())
         return [Piece(frames[i::SHARDS]) for i in range(SHARDS)]
 
@@ -67,7 +66,6 @@ class LogRowsReader(DataSourceReader):
         assert isinstance(partition, Piece)
         for path, section in partition.sections:
             batch = LogReader(Path(path).parent).read(Path(path), section)
-            shard = pa.array([section.shard], pa.int32()).take(pa.array([0] * 0, pa.int32()))
             shard = pa.repeat(pa.scalar(section.shard, pa.int32()), batch.num_rows)
             yield batch.append_column(pa.field("shard", pa.int32()), shard)
 
@@ -82,6 +80,7 @@ def run(options: Options, report: Report) -> None:
         with millpond.connect(folder, block_rows=block, spark_master="local[2]", auto_archive=False) as db:
             db.sql(CREATE)
             db.start()
+            db.archive()  # returns when Spark is there
             with db.work:  # the pipeline waits for us
                 expected = _fill(db, ticks * block * SHARDS)
                 shuffled, by_shuffle = _by_shuffle(db, options.workdir / f"shuffled{number}", block)
@@ -125,8 +124,6 @@ def _fill(db: Pond, rows: int) -> Any:
 
 def _by_shuffle(db: Pond, folder: Path, block: int) -> tuple[float, list[str]]:
     """Archive the log into `folder` by Spark's shuffle: seconds, and the files made."""
-    import pickle
-
     table = db.stream("posreports")
     spec = replace(table.rows.spec, folder=str(folder))
     schema = arrow_schema(table.stored)

@@ -140,7 +140,7 @@ class Asker:
     """Draws questions: about rows that exist, anywhere in a stretch of time. `sample` are rows to choose from."""
 
     def __init__(self, sample: pa.Table, seed: int = 1) -> None:
-        self._random = np.random.default_rng(seed)
+        self.random = np.random.default_rng(seed)
         self._sample = sample
         self._vid, self._seg, self._dir, self._t = (sample[c].to_numpy() for c in ("vid", "seg", "dir", "t"))
 
@@ -148,8 +148,8 @@ class Asker:
         """SQL of a question about a period within [first, end)."""
         length = HOUR if name == "hour" else TEN_MINUTES
         near = np.flatnonzero((self._t >= first) & (self._t < end))
-        row = int(self._random.choice(near))
-        low = int(self._t[row]) - int(self._random.integers(0, length))
+        row = int(self.random.choice(near))
+        low = int(self._t[row]) - int(self.random.integers(0, length))
         low = max(first, min(low, end - length))
         return self.about(name, row, low, low + length)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -276,3 +278,22 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         at = batch.schema.get_field_index(item.name)
         arrays.append(batch.column(at) if at >= 0 else pa.nulls(batch.num_rows, item.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def integers(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """An integer, date or timestamp column without NULLs as NumPy, without a copy where it lies in one piece.
+
+    pyarrow's own `to_numpy` imports pandas, which would cost every small question half a second.
+    """
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):  # no chunk at all
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    assert array.null_count == 0, "a column with NULLs has no plain integers"
+    kind = array.type
+    width = kind.bit_width
+    signed = not pa.types.is_unsigned_integer(kind)
+    dtype = np.dtype(f"{'i' if signed else 'u'}{width // 8}")
+    data = array.buffers()[1]
+    if data is None or len(array) == 0:
+        return np.empty(0, dtype)
+    return np.frombuffer(data, dtype)[array.offset : array.offset + len(array)]

@@ -16,6 +16,7 @@ from typing import Any
 from millpond.durable import write_file
 from millpond.duration import TimeUnit
 from millpond.errors import CatalogError, CorruptBlock, UnknownName
+from millpond.failpoints import reach
 from millpond.schema import Column, DataType, Schema
 
 FILE = "catalog.json"
@@ -217,7 +218,9 @@ class Catalog:
     # -- on disk ----------------------------------------------------------------------------------------------------
 
     def save(self, pond: Path) -> None:
+        reach("catalog.before_save")
         write_file(pond / FILE, json.dumps(_to_json(self), indent=1).encode())
+        reach("catalog.after_save")
 
     @classmethod
     def load(cls, pond: Path) -> Catalog:

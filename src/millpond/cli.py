@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -20,7 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond import MillpondError, Pond, Result, connect
+from millpond import MillpondError, Pond, Result, RowsRejected, connect
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,6 +42,7 @@ class Format(StrEnum):
 
 @contextmanager
 def _errors() -> Iterator[None]:
+    warnings.simplefilter("ignore", RowsRejected)  # the statement's own message says it
     try:
         yield
     except MillpondError as error:

@@ -24,6 +24,7 @@ class Config:
     large_rows      a one-time query that must read more rows than this goes to Spark
     spark_master    where Spark runs
     spark_memory    heap of the Spark driver
+    segment_bytes   size at which a new file of the intake log is begun; archived rows are freed by whole files
     shards          parts a table's rows are split into when it does not say; 0 means one per core, at most 8
     auto_archive    start the pipeline by itself once a table's tail holds a block for every shard
     engine          'auto', or 'duckdb' / 'spark' to force one (for tests and comparisons)
@@ -36,12 +37,13 @@ class Config:
     large_rows: int = 200_000_000
     spark_master: str = "local[*]"
     spark_memory: str = "1g"
+    segment_bytes: int = 64 << 20
     shards: int = 0
     auto_archive: bool = True
     engine: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("block_rows", "tail_bytes", "large_rows"):
+        for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes"):
             if getattr(self, name) < 1:
                 raise CatalogError(f"setting {name} must be at least 1, not {getattr(self, name)}")
         if self.engine not in ("auto", "duckdb", "spark"):
@@ -49,6 +51,11 @@ class Config:
 
 
 PREFIX = "MILLPOND_"
+
+
+def failpoints_text() -> str:
+    """`MILLPOND_FAILPOINTS`, for tests only: see `millpond.failpoints`."""
+    return os.environ.get(PREFIX + "FAILPOINTS", "")
 
 
 def load_config(**given: object) -> Config:

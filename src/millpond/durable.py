@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from millpond.errors import DiskFull
+from millpond.failpoints import reach
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -61,8 +62,14 @@ def make_folder(folder: Path) -> None:
     if folder.is_dir():
         return
     make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    sync_folder(folder.parent)
+    with disk_errors(folder):
+        folder.mkdir(exist_ok=True)
+        try:
+            sync_folder(folder.parent)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # a folder that is there counts as synced
+            raise
 
 
 def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
@@ -71,6 +78,7 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
     With `replace=False` an existing file is an error (FileExistsError): this is how a version number is claimed.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    before = path.with_name(f".{path.name}.{os.getpid()}.old")
     with disk_errors(path):
         try:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -81,11 +89,25 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+            reach("file.before_rename")
             if replace:
+                before.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):
+                    os.link(path, before)
                 os.replace(temporary, path)
             else:
                 os.link(temporary, path)
+            reach("file.after_rename")
+            try:
+                sync_folder(path.parent)
+            except BaseException:
+                with contextlib.suppress(OSError):  # what is not known to last must not be there
+                    if before.exists():
+                        os.replace(before, path)
+                    else:
+                        os.unlink(path)
+                raise
         finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-        sync_folder(path.parent)
+            for leftover in (temporary, before):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(leftover)

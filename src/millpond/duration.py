@@ -91,6 +91,6 @@ def describe(value: timedelta) -> str:
     """
     for name in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"):
         whole, rest = divmod(value, UNITS[name])
-        if not rest and (whole or name == "MICROSECOND"):
+        if not rest and whole:
             return f"{whole} {name.lower()}{'' if whole == 1 else 's'}"
     return "0 seconds"

@@ -318,7 +318,7 @@ class Pond:
         with self._opened:
             found = self._streams.get(definition.name)
             if found is None or found.definition.folder != definition.folder:
-                found = StreamTable(self.folder, definition)
+                found = StreamTable(self.folder, definition, segment_bytes=self.config.segment_bytes)
                 if self._lock.held:
                     found.become_writer()
                 self._streams[definition.name] = found

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import shutil
 import time as clock_time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.arrow import arrow_schema, schema_of, to_batch
+from millpond.arrow import arrow_schema, integers, schema_of, to_batch
 from millpond.catalog import REJECTED_SUFFIX, Catalog, Feed, Index, Source, StandardTable, StreamingTable, kind_of
 from millpond.duration import TimeUnit, describe
-from millpond.errors import CatalogError, IntakeError, SqlError, UnknownName, UnsupportedSql
+from millpond.errors import CatalogError, EngineError, IntakeError, MillpondError, SqlError, UnknownName, UnsupportedSql
+from millpond.failpoints import reach
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.query.bind import Bound, bind
 from millpond.query.explain import explain
 from millpond.query.local import with_relations
 from millpond.query.plan import Plan, make_plan
 from millpond.result import Result
-from millpond.schema import SEQ, Schema
+from millpond.schema import SEQ, DataType, Schema
 from millpond.sources.options import check_options
 from millpond.sql import define
 from millpond.sql import statements as st
@@ -94,8 +94,18 @@ class Runner:
         return make_plan(bound, self._pond, engine=config.engine, large_rows=config.large_rows)
 
     def _ask(self, plan: Plan) -> pa.Table:
-        rows = self._pond.local.run(plan).rows if plan.engine == "duckdb" else self._on_spark(plan)
+        rows = self._locally(plan) if plan.engine == "duckdb" else self._on_spark(plan)
         return rows.rename_columns(list(plan.bound.names)) if rows.num_columns == len(plan.bound.names) else rows
+
+    def _locally(self, plan: Plan) -> pa.Table:
+        try:
+            return self._pond.local.run(plan).rows
+        except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
+            if self._pond.config.engine == "duckdb":
+                raise EngineError(
+                    "this query cannot run on DuckDB", detail=str(refusal), hint="Leave the choice to millpond."
+                ) from refusal
+            return self._on_spark(plan)
 
     def _on_spark(self, plan: Plan) -> pa.Table:
         from millpond.query.on_spark import run_on_spark
@@ -111,15 +121,20 @@ class Runner:
         lines = explain(plan)
         if statement.analyze:
             begin = clock_time.perf_counter()
-            if plan.engine == "duckdb":
-                answer = self._pond.local.run(plan, profile=True)
-                count = answer.rows.num_rows
-                read = f", {answer.rows_read:,} rows and {answer.bytes_read:,} bytes read"
-            else:
-                count, read = self._on_spark(plan).num_rows, ""
+            count, read = self._measured(plan)
             took = (clock_time.perf_counter() - begin) * 1000
             lines.append(f"ran: {count:,} rows in {took:.1f} ms{read}")
         return Result(pa.table({"plan": lines}))
+
+    def _measured(self, plan: Plan) -> tuple[int, str]:
+        """How many rows a query gives, and in words what it really read."""
+        if plan.engine == "duckdb":
+            try:
+                answer = self._pond.local.run(plan, profile=True)
+                return answer.rows.num_rows, f", {answer.rows_read:,} rows and {answer.bytes_read:,} bytes read"
+            except NotOnDuckDB as refusal:
+                return self._on_spark(plan).num_rows, f", on Spark after all: {refusal}"
+        return self._on_spark(plan).num_rows, ""
 
     # -- rows in ----------------------------------------------------------------------------------------------------
 
@@ -137,8 +152,9 @@ class Runner:
         query = _as_query(statement.query)
         if self._reads_source(query):
             return self._create_feed(statement, target, query)
-        rows = self._ask(self._plan(query, statement.sql))
         wanted = [target.columns.find(c, target.name).name for c in statement.columns] or self._givable(target)
+        _type_nulls(query, [target.columns.find(c, target.name).type for c in wanted])
+        rows = self._ask(self._plan(query, statement.sql))
         if rows.num_columns != len(wanted):
             raise SqlError(
                 f'{rows.num_columns} values are offered for {len(wanted)} columns of "{target.name}"',
@@ -254,9 +270,7 @@ class Runner:
         pond.own()
         target = pond.catalog.relation(statement.table)
         if target is None or isinstance(target, Source):
-            raise UnknownName(
-                "table", statement.table, pond.catalog.relation_names(), sql=statement.sql, span=statement.span
-            )
+            raise self._no_table(statement.table, statement)
         if isinstance(target, StandardTable) and target.postgres is not None:
             raise UnsupportedSql(f'"{target.name}" lives in PostgreSQL', hint="Change its rows there.")
         for name, value in assignments.items():
@@ -284,9 +298,11 @@ class Runner:
             return int(rows.num_rows)
 
     def _rewrite(self, store: Store, columns: Schema, rows: pa.Table, change: Change) -> None:
-        add, remove = rewrite(store, columns, np.asarray(rows[SEQ].to_numpy(), dtype=np.int64), change)
+        add, remove = rewrite(store, columns, integers(rows[SEQ]), change)
         clock = self._pond.clock
+        reach("update.before_commit")
         store.commit(add=add, remove=remove, operation="UPDATE", now_ms=clock.micros() // 1000, age=clock.monotonic())
+        reach("update.after_commit")
 
     # -- definitions ------------------------------------------------------------------------------------------------
 
@@ -298,6 +314,7 @@ class Runner:
                 return Result(message=f'"{statement.name}" exists already')
             table = define.streaming_table(statement, pond.catalog, pond.config.shards)
             stream.create(pond.folder, table, pond.clock.micros() // 1000)
+            reach("create.before_catalog")
             pond.change_catalog(pond.catalog.with_streaming(table))
         return Result(message=f'streaming table "{table.name}" created')
 
@@ -415,8 +432,16 @@ class Runner:
         if kind == "source":
             return catalog.source(statement.name)
         if found is None or isinstance(found, Source):
-            raise UnknownName("table", statement.name, catalog.relation_names(), sql=statement.sql, span=statement.span)
+            raise self._no_table(statement.name, statement)
         return found
+
+    def _no_table(self, name: str, statement: st.Statement) -> MillpondError:
+        """There is no such table to change; rejected rows can only be read."""
+        catalog = self._pond.catalog
+        if name.lower().removesuffix(REJECTED_SUFFIX) in catalog.streaming:
+            catalog.streaming_table(name)  # raises, and says why
+        existing = [t.name for t in (*catalog.streaming.values(), *catalog.standard.values())]
+        return UnknownName("table", name, existing, sql=statement.sql, span=statement.span)
 
     def _drop_index(self, statement: st.Drop) -> Result:
         catalog = self._pond.catalog
@@ -448,7 +473,9 @@ class Runner:
                 table.rows.commit(
                     schema=new.columns, operation="ADD COLUMNS", now_ms=clock.micros() // 1000, age=clock.monotonic()
                 )
+                reach("alter.before_catalog")
             pond.change_catalog(replace(catalog.with_streaming(new), made=catalog.made))
+            reach("alter.after_catalog")
             pond.stream(old.name)
         return Result(message=f'streaming table "{new.name}" altered')
 
@@ -570,6 +597,18 @@ def _as_query(node: exp.Expr) -> exp.Expr:
         inner: exp.Expr = node.this
         return inner
     return node
+
+
+def _type_nulls(query: exp.Expr, kinds: Sequence[DataType]) -> None:
+    """Where a VALUES list or a SELECT has nothing but NULL for a column, give it the type of the column it is for."""
+    source = query.args.get("from_")
+    rows = [query.expressions]
+    if query.is_star and source is not None and isinstance(source.this, exp.Values):
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in source.this.expressions]
+    for items, kind in zip(zip(*rows, strict=False), kinds, strict=False):
+        if all(isinstance(item, exp.Null) for item in items):
+            for item in items:
+                item.replace(exp.cast(exp.Null(), str(kind), dialect="spark"))
 
 
 def _has_state(tree: exp.Query) -> bool:

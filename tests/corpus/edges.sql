@@ -75,6 +75,7 @@ SELECT vid FROM owners WHERE vid > 120 OR (vid IN (SELECT seg + 99 FROM critical
 -- not in correlated
 SELECT vid, t FROM posreports p WHERE p.seg NOT IN (SELECT c.seg FROM criticalsegs c WHERE c.seg > p.lane AND c.seg IS NOT NULL);
 -- a correlated subquery beside aggregates
+-- error
 -- on: spark
 SELECT o.vid, max(o.since) AS a, (SELECT max(p.t) FROM posreports p WHERE p.vid = o.vid) AS b FROM owners o GROUP BY o.vid;
 -- a with that hides the table it reads

@@ -1,8 +1,8 @@
 """Law 2, proved statement by statement: the corpus gives the same names, types and rows on DuckDB and on Spark.
 
 Spark runs the text as the user wrote it; DuckDB the translation. Not told apart: Arrow's string and large_string, the
-zone of a timestamp (both sessions are in UTC), `-0.0` and `0.0`, NaN and NaN. Doubles agree to 1e-12 of their size where
-the statement adds doubles up, exactly elsewhere.
+zone of a timestamp (both sessions are in UTC), `-0.0` and `0.0`, NaN and NaN. Doubles agree to 1e-12 of their size
+where the statement adds doubles up, exactly elsewhere.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ import re
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -256,6 +256,8 @@ class Teller:
     def _ask(self, step: Step) -> None:
         result = self._asked(step.text).sql(self._sql(step.text))
         rows = [show_row(row) for row in result]
+        if step.text.startswith("EXPLAIN"):  # names of files are random, sizes depend on the Parquet library
+            rows = [re.sub(r"/\S+\.parquet", "/....parquet", re.sub(r"\b[1-9]\d* bytes", "some bytes", r)) for r in rows]
         names = [": " + " | ".join(result.columns)] if step.body and step.body[0].startswith(": ") else []
         if step.kind == "?~":
             expected = [line for line in step.body if not line.startswith(": ")]
@@ -264,9 +266,15 @@ class Teller:
         self._expect(step, names + rows)
 
     def _fail(self, step: Step) -> None:
-        with pytest.raises(MillpondError) as caught:
-            self._asked(step.text).sql(self._sql(step.text))
-        self._expect(step, str(caught.value).splitlines())
+        self._refused(step, [], lambda: self._asked(step.text).sql(self._sql(step.text)))
+
+    def _refused(self, step: Step, before: list[str], action: Callable[[], object]) -> None:
+        try:
+            action()
+        except MillpondError as error:
+            self._expect(step, [*before, *str(error).splitlines()])
+        else:
+            self._expect(step, [*before, "(no error)"])
 
     def _feed(self, step: Step) -> None:
         with warnings.catch_warnings():
@@ -284,9 +292,7 @@ class Teller:
 
     def _fail_feed(self, step: Step) -> None:
         at = step.body.index("----")
-        with pytest.raises(MillpondError) as caught:
-            self._offer(step, step.body[:at])
-        self._expect(step, [*step.body[: at + 1], *str(caught.value).splitlines()])
+        self._refused(step, step.body[: at + 1], lambda: self._offer(step, step.body[:at]))
 
     def _advance(self, step: Step) -> None:
         name, _, time = step.text.partition(" ")
@@ -294,9 +300,7 @@ class Teller:
 
     def _fail_advance(self, step: Step) -> None:
         name, _, time = step.text.partition(" ")
-        with pytest.raises(MillpondError) as caught:
-            self._pond.advance(name, self._time(name, time))
-        self._expect(step, str(caught.value).splitlines())
+        self._refused(step, [], lambda: self._pond.advance(name, self._time(name, time)))
 
     def _time(self, name: str, text: str) -> Any:
         table = self._pond.catalog.relation(name)
@@ -324,6 +328,8 @@ class Teller:
         pytest.fail(f"{name} has not got {count} rows after {PATIENCE:.0f} seconds")
 
 
+# Until block.py says it as pyarrow 25 wants it; tests/unit/table/test_block.py notices when it does.
+@pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda c: c.name)
 @pytest.mark.parametrize("story", STORIES, ids=lambda s: s.id)
 def test_story(story: Story, condition: Condition, tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -338,13 +344,17 @@ def test_story(story: Story, condition: Condition, tmp_path: Path, request: pyte
         if condition is CONDITIONS[0]:
             rewrite(story, teller.found)
         return
-    for step, found in teller.found:
-        if found != step.body:
-            wanted, got = "\n".join(step.body), "\n".join(found)
-            pytest.fail(
-                f"{story.path.name}:{step.line}: {step.kind} {step.text}\n-- expected:\n{wanted}\n-- found:\n{got}",
-                pytrace=False,
-            )
+    wrong = [
+        f"{story.path.name}:{step.line}: {step.kind} {step.text}\n-- expected:\n{_lines(step.body)}\n-- found:\n{_lines(found)}"
+        for step, found in teller.found
+        if found != step.body
+    ]
+    if wrong:
+        pytest.fail("\n\n".join(wrong), pytrace=False)
+
+
+def _lines(lines: list[str]) -> str:
+    return "\n".join(lines)
 
 
 def rewrite(story: Story, found: list[tuple[Step, list[str]]]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import BadRow, row_texts, to_batch
+from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, to_batch
 from millpond.clock import Clock
 from millpond.duration import TimeUnit
 from millpond.errors import IntakeError, RowsRejected
@@ -78,7 +78,7 @@ class Intake:
         required = () if definition.implicit_time else (time,)
         offer = to_batch(rows, wanted, definition.name, required=required)
         batch = offer.batch
-        places = np.arange(batch.num_rows) if offer.index is None else offer.index.to_numpy()
+        places = np.arange(batch.num_rows) if offer.index is None else integers(offer.index)
         rejects = [*bad, *offer.bad]
         self._make_room(self.table)
         with self.table.lock:
@@ -105,9 +105,8 @@ class Intake:
             state = self.table.state
             if state.heartbeat is not None and time <= state.heartbeat:
                 return
-            self._append(
-                None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), max(self._clock.micros(), state.at), heartbeat=time
-            )
+            arrival = max(self._clock.micros(), state.at)
+            self._append(None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), arrival, heartbeat=time)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -118,7 +117,7 @@ class Intake:
         column = batch.column(batch.schema.get_field_index(name))
         if not column.null_count:
             return batch, places
-        missing = column.is_null().to_numpy(zero_copy_only=False)
+        missing = integers(column.is_null().cast(pa.int8())).astype(bool)
         texts = row_texts(batch.filter(pa.array(missing)))
         reason = f'time column "{name}" is NULL'
         rejects += [BadRow(int(i), reason, text) for i, text in zip(places[missing], texts, strict=True)]
@@ -204,6 +203,8 @@ class Intake:
         definition = self.table.definition
         first = self.table.next_row
         numbers = pa.array(np.arange(first, first + batch.num_rows, dtype=np.int64))
+        # A column may have been added since the rows were converted; the log has the columns of now.
+        batch = conform(batch, arrow_schema(definition.columns))
         numbered = batch.append_column(pa.field(SEQ, pa.int64()), numbers)
         if definition.shards == 1:
             return [(0, numbered)]

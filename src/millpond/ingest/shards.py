@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millpond.arrow import integers
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads consecutive integers evenly
 
 
@@ -28,12 +30,12 @@ def shard_numbers(batch: pa.RecordBatch, keys: tuple[str, ...], shards: int) -> 
 def _numbers(column: pa.Array) -> npt.NDArray[np.uint64]:
     if pa.types.is_integer(column.type):
         filled = column.fill_null(0) if column.null_count else column
-        numbers: npt.NDArray[np.uint64] = filled.to_numpy().astype(np.int64).view(np.uint64)
+        numbers: npt.NDArray[np.uint64] = integers(filled).astype(np.int64).view(np.uint64)
         return numbers
     encoded = column.dictionary_encode()
     hashes = [zlib.crc32(str(v).encode()) for v in encoded.dictionary.to_pylist()]
     table = np.array([*hashes, 0], dtype=np.uint64)
-    codes = encoded.indices.fill_null(len(hashes)).to_numpy()
+    codes = integers(encoded.indices.fill_null(len(hashes)))
     result: npt.NDArray[np.uint64] = table[codes]
     return result
 

@@ -29,7 +29,7 @@ from millpond.catalog import (
 )
 from millpond.errors import SqlError, UnknownName, UnsupportedSql
 from millpond.schema import SEQ, DataType, Schema
-from millpond.sql.dialect import WINDOW, Millpond, span_of
+from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.statements import Window
 
 
@@ -87,6 +87,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
             validate_qualify_columns=False,
             quote_identifiers=True,
             expand_alias_refs=True,
+            allow_partial_qualification=True,  # what is missing is reported by us, with the nearest name
         )
         scopes = _with_row_numbers(tree)
         _check_columns(scopes, uses, aliases, sql)
@@ -147,11 +148,17 @@ def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sou
             raise UnsupportedSql(
                 f'"{name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
             )
+        place = node.meta.get(WINDOW_SPAN) or span_of(node)
         for column in window.columns:
             if column not in table.columns:
                 raise UnknownName(
-                    "column", column, table.columns.names, where=f' in table "{name}"', sql=sql, span=span_of(node)
+                    "column", column, table.columns.names, where=f' in table "{name}"', sql=sql, span=place
                 )
+        if window.interval is not None:
+            try:
+                table.unit.ticks(window.interval)
+            except SqlError as error:
+                raise error.at(sql, place) from None
     return Use(f"__r{number}", node.alias_or_name, table, window, rejected)
 
 

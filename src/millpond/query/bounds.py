@@ -201,10 +201,29 @@ def _column(node: exp.Expr, alias: str, use: Use) -> tuple[str, DataType] | None
     return None
 
 
+_TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ)
+
+
+def _keeps(cast: exp.Cast, kind: DataType) -> bool:
+    """Whether a cast of a literal means what the bare literal would mean beside a column of this kind."""
+    to = cast.to
+    if kind.is_integer:
+        return to.is_type(*exp.DataType.INTEGER_TYPES)
+    if kind.name == "STRING":
+        return to.is_type(exp.DType.TEXT)
+    if kind.name == "DATE":
+        return to.is_type(exp.DType.DATE)
+    if kind.name == "TIMESTAMP" and to.is_type(exp.DType.DATE):
+        return len(cast.this.name.strip()) <= len("2026-01-31")  # a day; the time of a longer text would be cut off
+    return kind.name == "TIMESTAMP" and to.is_type(*_TIMESTAMPS)
+
+
 def _constant(node: exp.Expr, kind: DataType) -> Any:
     """A literal in the form the archive keeps bounds in, or None if it is none or of another kind."""
     node = node.unnest()
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
+        if not _keeps(node, kind):
+            return None
         node = node.this
     negative = isinstance(node, exp.Neg)
     if negative:

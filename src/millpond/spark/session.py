@@ -6,11 +6,13 @@ question or print help.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,13 +110,37 @@ def get_session(master: str = "local[*]", memory: str = "1g", partitions: int | 
         for key, value in settings.items():
             builder = builder.config(key, value)
         try:
+            _launch(builder)
             _session = builder.getOrCreate()
         except Exception as error:
             raise EngineError(
-                "Spark could not be started", detail=spark_message(error), hint="Check the Java installation."
+                "Spark could not be started",
+                detail=spark_message(error),
+                hint=f"Check the Java installation; Spark's own words are in {log_path()}.",
             ) from error
         _session.sparkContext.setLogLevel("ERROR")
         return _session
+
+
+def _launch(builder: SparkSession.Builder) -> None:
+    """Start the JVM with its own words (banners, warnings) going to a log file instead of the user's terminal."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    conf = SparkConf()
+    for key, value in builder._options.items():
+        conf.set(key, str(value))
+    with open(log_path(), "ab") as log:
+        gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+    atexit.register(lambda: log_path().unlink(missing_ok=True))
+
+
+def log_path() -> Path:
+    """Where Spark's own output of this process goes."""
+    return Path(tempfile.gettempdir()) / f"millpond-spark-{os.getpid()}.log"
 
 
 def stop_session() -> None:

@@ -20,7 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from millpond.arrow import integers
 from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
+from millpond.failpoints import reach
 from millpond.schema import SEQ
 from millpond.table.index import index_path, write_index
 from millpond.table.manifest import ArchiveFile
@@ -47,11 +49,7 @@ class BlockSpec:
 
 def ticks(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
     """A time column as integers in ticks."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_timestamp(array.type):
-        array = array.cast(pa.int64())
-    result: npt.NDArray[np.int64] = array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return result
+    return integers(column).astype(np.int64, copy=False)
 
 
 def write_blocks(spec: BlockSpec, rows: pa.Table, shard: int, name: str) -> list[ArchiveFile]:
@@ -94,16 +92,18 @@ def _write_file(
                 column_encoding=encodings,
             )
             sync_file(path)
+            reach("block.after_file")
             for column in spec.indexed:
                 write_index(index_path(path, column), rows[column], GROUP_ROWS)
             sync_folder(folder)
+            reach("block.after_index")
         except BaseException:
             path.unlink(missing_ok=True)
             for column in spec.indexed:
                 index_path(path, column).unlink(missing_ok=True)
             raise
     minima, maxima, nulls = _bounds(rows)
-    seq = rows[SEQ].to_numpy()
+    seq = integers(rows[SEQ])
     return ArchiveFile(
         path=f"c{compartment}/{path.name}",
         size=path.stat().st_size,
@@ -134,10 +134,10 @@ def sort_order(rows: pa.Table, times: npt.NDArray[np.int64], clustered: Sequence
     for name in clustered:
         column = rows[name].combine_chunks()
         if pa.types.is_integer(column.type) and column.null_count == 0:
-            keys.append(column.to_numpy().astype(np.int64))
+            keys.append(integers(column).astype(np.int64))
         else:
             ranked = pc.rank(column, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
-            keys.append(ranked.to_numpy().astype(np.int64))
+            keys.append(integers(ranked).astype(np.int64))
     keys.append(times)
     width = max(1, (count - 1).bit_length())
     packed = np.zeros(count, dtype=np.int64)

@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millpond.durable import sync_file
+from millpond.arrow import integers
+from millpond.durable import disk_errors, sync_file
 
 
 def index_path(data_file: Path, column: str) -> Path:
@@ -35,14 +36,15 @@ def write_index(path: Path, values: pa.ChunkedArray | pa.Array, group_rows: int)
         pairs = pairs.filter(pc.is_valid(pairs["value"])).group_by(["value", "group"]).aggregate([])
         pairs = pairs.sort_by([("value", "ascending"), ("group", "ascending")])
     pairs = pairs.combine_chunks()
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, pairs.schema) as writer:
-        writer.write_table(pairs, max_chunksize=max(1, pairs.num_rows))
-    sync_file(path)
+    with disk_errors(path):
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, pairs.schema) as writer:
+            writer.write_table(pairs, max_chunksize=max(1, pairs.num_rows))
+        sync_file(path)
 
 
 def _distinct_integers(pairs: pa.Table) -> pa.Table:
-    value = pairs["value"].to_numpy()
-    group = pairs["group"].to_numpy()
+    value = integers(pairs["value"])
+    group = integers(pairs["group"])
     if len(value) and np.any(value[1:] < value[:-1]):
         order = np.lexsort((group, value))
         value, group = value[order], group[order]
@@ -60,7 +62,7 @@ def find_groups(path: Path, wanted: Iterable[Any]) -> set[int]:
         batch = reader.get_batch(0)
         value, group = batch.column(0), batch.column(1)
         found: set[int] = set()
-        numbers = value.to_numpy() if pa.types.is_integer(value.type) else None
+        numbers = integers(value) if pa.types.is_integer(value.type) else None
         for item in wanted:
             if numbers is not None:
                 low = int(np.searchsorted(numbers, item, "left"))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from millpond.catalog import REJECTED_COLUMNS
 from millpond.clock import Clock
+from millpond.failpoints import reach
 from millpond.table.log import REJECTED, ROWS, Section
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import GRACE, Store
@@ -40,7 +41,7 @@ class Keeper:
         """What is due now. With `force` all that is in the log, however little."""
         tasks: list[Task] = []
         ends: dict[tuple[str, int], int] = {}
-        for table in tables:
+        for table in _sound(tables):
             tasks += self._archive(table, ends, force)
             for kind, store in ((ROWS, table.rows), (REJECTED, table.rejected)):
                 tasks += self._compact(table, kind, store)
@@ -85,18 +86,27 @@ class Keeper:
             add.setdefault((task.table, task.kind), []).extend(files)
             if isinstance(task, CompactTask):
                 remove.setdefault((task.table, task.kind), []).extend(task.files)
+        reach("archive.before_commits")
         for name, table in tables.items():
+            if table.damage is not None:
+                continue
             for kind, store in ((REJECTED, table.rejected), (ROWS, table.rows)):
                 key = (name, kind)
                 if key in add or key in remove or key in work.ends:
                     self._commit_store(table, store, add.get(key, []), remove.get(key, []), work.ends.get(key))
+                if kind == REJECTED:
+                    reach("archive.between_commits")
             table.archived()
 
     def _commit_store(
         self, table: StreamTable, store: Store, add: list[ArchiveFile], remove: list[str], position: int | None
     ) -> None:
-        if position is not None and position <= store.tail.start and not add and not remove:
-            return
+        if position is not None and position <= store.tail.start:
+            if not add and not remove:
+                return
+            position = None  # a crash fell between the commits of rejected rows and rows: this store is ahead
+        if remove:
+            reach("compaction.before_commit" if add else "retention.before_commit")
         with table.lock:
             state = table.state.to_json()
         store.commit(
@@ -108,12 +118,14 @@ class Keeper:
             now_ms=self._clock.micros() // 1000,
             age=self._clock.monotonic(),
         )
+        if remove:
+            reach("compaction.after_commit" if add else "retention.after_commit")
         store.manifest.checkpoint()
 
     def expire(self, tables: Sequence[StreamTable]) -> int:
         """Drop the compartments that lie before the history period. Returns how many files went."""
         count = 0
-        for table in tables:
+        for table in _sound(tables):
             gone = table.expired_files()
             if gone:
                 self._commit_store(table, table.rows, [], gone, None)
@@ -122,9 +134,13 @@ class Keeper:
 
     def clean(self, tables: Sequence[StreamTable], *, grace: float = GRACE) -> None:
         """Delete files that were removed long enough ago."""
-        for table in tables:
+        for table in _sound(tables):
             for store in (table.rows, table.rejected):
                 store.delete_removed(self._clock.monotonic(), grace=grace)
+
+
+def _sound(tables: Sequence[StreamTable]) -> list[StreamTable]:
+    return [table for table in tables if table.damage is None]
 
 
 def _columns(table: StreamTable, kind: int) -> tuple[tuple[str, str], ...]:

@@ -37,8 +37,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from millpond.durable import disk_errors, make_folder, sync_folder
+from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
 from millpond.errors import CorruptBlock, PondError
+from millpond.failpoints import reach
 
 _SEGMENT_MAGIC = b"MPLOG002"
 _FRAME_MAGIC = b"MPFR"
@@ -223,19 +224,23 @@ class LogWriter:
 
         With `end` 0 not even its head is whole: the segment is put aside as it is, and the next append starts another.
         """
-        if end == 0:
-            segment.rename(segment.with_suffix(".torn-0"))
-            sync_folder(self.folder)
-            return
-        size = segment.stat().st_size
-        if size > end:
-            with segment.open("rb") as file:
-                file.seek(end)
-                segment.with_suffix(f".torn-{end}").write_bytes(file.read())
-        handle = os.open(segment, os.O_WRONLY)
-        os.ftruncate(handle, end)
-        os.lseek(handle, end, os.SEEK_SET)
-        os.fsync(handle)
+        with disk_errors(self.folder):
+            if end == 0:
+                segment.rename(segment.with_suffix(".torn-0"))
+                sync_folder(self.folder)
+                return
+            if segment.stat().st_size > end:
+                torn = segment.with_suffix(f".torn-{end}")
+                torn.write_bytes(segment.read_bytes()[end:])
+                sync_file(torn)
+            handle = os.open(segment, os.O_WRONLY)
+            try:
+                os.ftruncate(handle, end)
+                os.lseek(handle, end, os.SEEK_SET)
+                os.fsync(handle)
+            except BaseException:
+                os.close(handle)
+                raise
         self._handle, self._path, self._end = handle, segment, end
 
     def change_schema(self, schema: pa.Schema) -> None:
@@ -257,7 +262,9 @@ class LogWriter:
             try:
                 for group in range(0, len(pieces), 64):  # writev takes at most 1024 pieces
                     start += _write_all(self._handle, pieces[group : group + 64])
+                reach("log.after_write")
                 os.fdatasync(self._handle)
+                reach("log.after_sync")
             except BaseException as error:
                 self._undo(error)
                 raise
@@ -283,6 +290,7 @@ class LogWriter:
         head = _segment_head(self._schema)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         try:
+            reach("log.new_segment")
             _write_all(handle, [head])
             os.fdatasync(handle)
             sync_folder(self.folder)
@@ -294,14 +302,21 @@ class LogWriter:
         self._handle, self._path, self._end = handle, path, len(head)
 
     def delete_before(self, rows: int, rejected: int) -> None:
-        """Delete segments that hold nothing from row `rows` or rejected row `rejected` on."""
+        """Delete segments that hold nothing from row `rows` or rejected row `rejected` on.
+
+        The last frame is always kept, whatever is archived: it tells where the intake stands.
+        """
         segments = list_segments(self.folder)
+        if segments and not _has_frames(segments[-1]):
+            segments.pop()
         for segment, following in itertools.pairwise(segments):
             first, first_rejected = _firsts(following)
             if first > rows or first_rejected > rejected:
                 break
+            reach("log.before_delete")
             with contextlib.suppress(FileNotFoundError):
                 segment.unlink()
+            reach("log.after_delete")
 
     def _close_segment(self) -> None:
         if self._handle is not None:
@@ -325,6 +340,13 @@ def _write_all(handle: int, pieces: Sequence[bytes | memoryview]) -> int:
 def list_segments(folder: Path) -> list[Path]:
     """Segments in order of their rows."""
     return sorted(folder.glob("*.log"))
+
+
+def _has_frames(segment: Path) -> bool:
+    with segment.open("rb") as file:
+        head = file.read(12)
+    length = 12 + struct.unpack("<I", head[8:])[0] if len(head) == 12 else 12
+    return segment.stat().st_size > length + _pad(length)
 
 
 def _firsts(segment: Path) -> tuple[int, int]:
@@ -353,14 +375,8 @@ class LogReader:
     def schema_of(self, segment: Path) -> pa.Schema | None:
         return self._schemas.get(segment)
 
-    def poll(self, from_row: int = 0, from_rejected: int = 0) -> Iterator[Frame]:
-        segments = list_segments(self.folder)
-        if self._segment is not None:
-            segments = [s for s in segments if s >= self._segment]
-        else:
-            # Start at the last segment that can hold the wanted rows.
-            wanted = [i for i, s in enumerate(segments) if _firsts(s)[0] <= from_row and _firsts(s)[1] <= from_rejected]
-            segments = segments[wanted[-1] :] if wanted else segments
+    def poll(self) -> Iterator[Frame]:
+        segments = [s for s in list_segments(self.folder) if self._segment is None or s >= self._segment]
         for index, segment in enumerate(segments):
             last = index == len(segments) - 1
             if segment != self._segment:
@@ -384,8 +400,7 @@ class LogReader:
                             return
                         raise corrupt(segment, self._offset)
                     self._offset += frame.length
-                    if frame.end > from_row or frame.end_rejected > from_rejected or frame.rows + frame.rejected == 0:
-                        yield frame
+                    yield frame
 
     def _read_head(self, handle: int, segment: Path, size: int, last: bool) -> int | None:
         head = os.pread(handle, 12, 0)

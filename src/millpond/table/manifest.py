@@ -13,6 +13,7 @@ Invariants
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import uuid
@@ -21,8 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.durable import make_folder, write_file
+from millpond.durable import disk_errors, make_folder, sync_file, sync_folder, write_file
 from millpond.errors import CorruptBlock, PondError
+from millpond.failpoints import reach
 from millpond.schema import SEQ, Column, DataType, Schema
 
 _DELTA_TYPES = {
@@ -219,13 +221,28 @@ class Manifest:
         """Take in commits made by another process."""
         if _commit_path(self._log, self.current.number + 1).exists():
             self.current = self._apply_from(self.current)
-        elif self._checkpointed() > self.current.number:  # we fell behind, and the commits in between were dropped
+        while self._checkpointed() > self.current.number:  # we fell behind, and the commits in between were dropped
             self.current = self._load()
         return self.current
 
+    def removals(self) -> dict[str, float]:
+        """When files were removed, in seconds, as far as the commits that are kept tell."""
+        found: dict[str, float] = {}
+        for path in self._log.glob("*.json"):
+            with contextlib.suppress(FileNotFoundError, ValueError):
+                actions = [json.loads(line) for line in path.read_text().splitlines()]
+                removed = [a["remove"] for a in actions if "remove" in a]
+                found |= {r["path"]: r["deletionTimestamp"] / 1000 for r in removed}
+        return found
+
     def _checkpointed(self) -> int:
-        last = self._log / "_last_checkpoint"
-        return int(json.loads(last.read_text())["version"]) if last.exists() else -1
+        """The version of the last checkpoint, or -1."""
+        try:
+            return int(json.loads((self._log / "_last_checkpoint").read_text())["version"])
+        except FileNotFoundError:
+            return -1
+        except (ValueError, KeyError, TypeError):  # it only saves looking for the newest
+            return max((int(p.name.split(".")[0]) for p in self._log.glob("*.checkpoint.parquet")), default=-1)
 
     def checkpoint(self) -> None:
         """Every `CHECKPOINT_EVERY` commits: fold the log into one file, so that opening stays quick, and drop old commits."""
@@ -233,11 +250,23 @@ class Manifest:
         if number == 0 or number % CHECKPOINT_EVERY:
             return
         from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
 
-        DeltaTable(str(self.folder)).create_checkpoint()
+        reach("checkpoint.before_write")
+        with disk_errors(self.folder):
+            try:
+                DeltaTable(str(self.folder)).create_checkpoint()
+            except DeltaError as error:
+                raise OSError(str(error)) from error
+            # The commits it stands for are deleted below, so it must be on disk before.
+            sync_file(self._log / f"{number:020d}.checkpoint.parquet")
+            sync_file(self._log / "_last_checkpoint")
+            sync_folder(self._log)
+        reach("checkpoint.after_write")
         for path in self._log.glob("*.json"):
             if path.stem.isdigit() and int(path.stem) < number - _KEPT_COMMITS:
                 path.unlink()
+                reach("checkpoint.after_delete")
         for path in self._log.glob("*.checkpoint.parquet"):
             if int(path.name.split(".")[0]) < number - CHECKPOINT_EVERY:
                 path.unlink()
@@ -247,11 +276,25 @@ class Manifest:
     def _load(self) -> Version:
         if not self._log.is_dir():
             raise PondError(f'archive folder "{self.folder.name}" has no log', hint="Restore it from a copy.")
-        base = Version(-1, 0, {}, {}, Schema(()))
-        checkpointed = self._checkpointed()
-        if checkpointed >= 0:
-            base = self._read_checkpoint(checkpointed)
-        version = self._apply_from(base)
+        while True:
+            checkpointed = self._checkpointed()
+            try:
+                empty = Version(-1, 0, {}, {}, Schema(()))
+                version = self._apply_from(self._read_checkpoint(checkpointed) if checkpointed >= 0 else empty)
+                break
+            except FileNotFoundError as error:
+                if self._checkpointed() == checkpointed:  # else the writer went on and dropped what we were reading
+                    raise CorruptBlock(
+                        f'the archive log of "{self.folder.parent.name}" has no version {checkpointed}',
+                        detail=str(error),
+                        hint="Restore the file from a copy.",
+                    ) from error
+            except (ValueError, KeyError, TypeError) as error:
+                raise CorruptBlock(
+                    f'checkpoint {checkpointed} of "{self.folder.parent.name}" cannot be read',
+                    detail=str(error).splitlines()[0],
+                    hint="Restore the file from a copy.",
+                ) from error
         if version.number < 0:
             raise PondError(f'archive folder "{self.folder.name}" has no first commit', hint="Restore it from a copy.")
         return version

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millpond.arrow import arrow_schema, conform
+from millpond.arrow import arrow_schema, conform, integers
 from millpond.schema import SEQ, Schema
 from millpond.table.block import write_blocks
 from millpond.table.manifest import ArchiveFile
@@ -31,10 +31,10 @@ def without_rows(rows: pa.Table, hit: npt.NDArray[np.bool_]) -> pa.Table:
 
 def with_values(new: pa.Table) -> Change:
     """UPDATE: `new` holds `_seq`, ascending, and the new values of the assigned columns."""
-    numbers = new[SEQ].to_numpy()
+    numbers = integers(new[SEQ])
 
     def change(rows: pa.Table, hit: npt.NDArray[np.bool_]) -> pa.Table:
-        at = np.searchsorted(numbers, rows[SEQ].to_numpy()[hit])
+        at = np.searchsorted(numbers, integers(rows[SEQ])[hit])
         for name in new.schema.names:
             if name == SEQ:
                 continue
@@ -60,7 +60,7 @@ def rewrite(
             continue
         table = read_file(store.folder / file.path)
         rows = pa.Table.from_batches([conform(b, schema) for b in table.to_batches()], schema=schema)
-        hit = np.isin(rows[SEQ].to_numpy(), numbers[low:high], assume_unique=True)
+        hit = np.isin(integers(rows[SEQ]), numbers[low:high], assume_unique=True)
         if not hit.any():
             continue
         changed = change(rows, hit)

@@ -21,6 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.arrow import conform
+from millpond.errors import CorruptBlock
+from millpond.failpoints import reach
 from millpond.schema import Schema
 from millpond.table.block import BlockSpec
 from millpond.table.index import find_groups, index_path
@@ -127,7 +129,10 @@ class Snapshot:
         for column, values in bounds.among.items():
             if column not in file.indexed or len(values) > 1000:
                 continue
-            hits = frozenset(find_groups(index_path(self.folder / file.path, column), values))
+            try:
+                hits = frozenset(find_groups(index_path(self.folder / file.path, column), values))
+            except (OSError, pa.ArrowInvalid):  # an index only helps to skip: without it nothing is skipped
+                continue
             found = hits if found is None else found & hits
             helped.append(column)
         return found
@@ -184,9 +189,12 @@ class Store:
         self.tail = Tail(manifest.current.position)
         self._index: tuple[int, _TimeIndex] | None = None
         self._removed: list[tuple[float, str]] = []
+        self.damage: CorruptBlock | None = None  # why the tail is not known
 
     def snapshot(self) -> Snapshot:
         with self.lock:
+            if self.damage is not None:
+                raise self.damage
             version = self.manifest.current
             if self._index is None or self._index[0] != version.number:
                 self._index = (version.number, _TimeIndex(version))
@@ -224,19 +232,22 @@ class Store:
             self._removed = [(when, path) for when, path in self._removed if age - when < grace]
         for path in due:
             self._delete(self.folder / path)
+            reach("removal.after_delete")
         return len(due)
 
     def delete_strays(self, wall_seconds: float, *, grace: float = GRACE) -> int:
         """Delete files no version names: left by a crash. Only old ones, for readers of earlier versions."""
         live = set(self.manifest.current.files)
         live |= {path for _, path in self._removed}
+        removed = self.manifest.removals()
         count = 0
         for path in self.folder.glob("c*/*"):
             name = f"{path.parent.name}/{path.name}"
             if path.suffix == ".idx":
                 name = f"{path.parent.name}/{path.name.split('.')[0]}.parquet"
             with contextlib.suppress(FileNotFoundError):
-                if name not in live and wall_seconds - path.stat().st_mtime >= grace:
+                since = removed.get(name, path.stat().st_mtime)
+                if name not in live and wall_seconds - since >= grace:
                     path.unlink()
                     count += 1
         return count

@@ -7,20 +7,20 @@ rows are in a version, so in that order a reader can see rows twice (and drops t
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import REJECTED_COLUMNS, StreamingTable
-from millpond.errors import PondError
+from millpond.errors import CorruptBlock, PondError
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.table.block import BlockSpec
 from millpond.table.compartments import expired, width
-from millpond.table.log import REJECTED, Frame, IntakeState, LogReader, LogWriter, NewFrame
+from millpond.table.log import REJECTED, SEGMENT_BYTES, Frame, IntakeState, LogReader, LogWriter, NewFrame
 from millpond.table.manifest import Manifest
 from millpond.table.store import Store
 
@@ -28,6 +28,8 @@ from millpond.table.store import Store
 def create(pond: Path, table: StreamingTable, now_ms: int) -> None:
     """Make the folders of a new table, empty."""
     folder = pond / "tables" / table.folder
+    if folder.exists():  # left by a creation that failed before the catalog named it
+        shutil.rmtree(folder)
     state = IntakeState().to_json()
     Manifest.create(folder / "rejected", REJECTED_COLUMNS, state, now_ms)
     Manifest.create(folder / "archive", table.columns, state, now_ms)
@@ -38,22 +40,33 @@ def with_seq(schema: Schema) -> Schema:
 
 
 class StreamTable:
-    def __init__(self, pond: Path, table: StreamingTable) -> None:
+    def __init__(self, pond: Path, table: StreamingTable, *, segment_bytes: int = SEGMENT_BYTES) -> None:
         self.definition = table
         self.folder = pond / "tables" / table.folder
         self.lock = threading.RLock()
+        self._segment_bytes = segment_bytes
         self._writer: LogWriter | None = None
         self._load()
 
     def _load(self) -> None:
-        self.rows = Store(Manifest(self.folder / "archive"), self._rows_spec())
-        self.rejected = Store(Manifest(self.folder / "rejected"), self._rejected_spec())
-        self._reader = LogReader(self.folder / "log")
-        self.frames: deque[Frame] = deque()  # not wholly archived; kept by the writer only
-        self.state = IntakeState.from_json(dict(self.rows.manifest.current.state))
-        self.next_row = self.rows.manifest.current.position
-        self.next_rejected = self.rejected.manifest.current.position
-        self._read_log()
+        rows = Store(Manifest(self.folder / "archive"), self._rows_spec())
+        rejected = Store(Manifest(self.folder / "rejected"), self._rejected_spec())
+        with rows.lock, rejected.lock:  # whoever asks now waits for the tail
+            self.rows, self.rejected = rows, rejected
+            self._reader = LogReader(self.folder / "log")
+            self.frames: deque[Frame] = deque()  # not wholly archived; kept by the writer only
+            self.state = IntakeState.from_json(dict(rows.manifest.current.state))
+            self.next_row = rows.manifest.current.position
+            self.next_rejected = rejected.manifest.current.position
+            try:
+                self._read_log()
+            except CorruptBlock as damage:  # of this table: the others of the pond can be used
+                rows.damage = rejected.damage = damage
+
+    @property
+    def damage(self) -> CorruptBlock | None:
+        """Why the log cannot be read, if so. Then the table can neither be asked nor appended to."""
+        return self.rows.damage
 
     # -- definition -------------------------------------------------------------------------------------------------
 
@@ -93,19 +106,18 @@ class StreamTable:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def _read_log(self) -> None:
-        for frame in self._poll():
+        for frame in self._reader.poll():
             self._show(frame)
-
-    def _poll(self) -> Iterator[Frame]:
-        yield from self._reader.poll(self.rows.manifest.current.position, self.rejected.manifest.current.position)
 
     def _show(self, frame: Frame) -> None:
         """Make the rows of a frame found in the log visible."""
         own: list[pa.RecordBatch] = []
         bad: list[pa.RecordBatch] = []
+        needed = frame.end > self.rows.tail.start, frame.end_rejected > self.rejected.tail.start
         try:
             for section in frame.sections:
-                (bad if section.kind == REJECTED else own).append(self._reader.read(frame.path, section))
+                if needed[section.kind]:
+                    (bad if section.kind == REJECTED else own).append(self._reader.read(frame.path, section))
         except FileNotFoundError:  # archived and deleted while we read: the next version holds its rows
             own, bad = [], []
         with self.rows.lock, self.rejected.lock:
@@ -115,7 +127,9 @@ class StreamTable:
             if frame.end_rejected > self.rejected.tail.start and bad:
                 self.rejected.tail.append(bad, frame.state.at, frame.state.at, frame.end_rejected - 1)
                 self.rejected.tail.cut(self.rejected.tail.start)
-        self.state = frame.state
+        newer = frame.end >= self.next_row and frame.end_rejected >= self.next_rejected
+        if newer and frame.state.at >= self.state.at:  # a segment also holds frames older than the archive's state
+            self.state = frame.state
         self.next_row = max(self.next_row, frame.end)
         self.next_rejected = max(self.next_rejected, frame.end_rejected)
         if frame.end > self.rows.tail.start or frame.end_rejected > self.rejected.tail.start:
@@ -126,15 +140,21 @@ class StreamTable:
         with self.lock:
             if self._writer is not None:
                 return
-            self._read_log()
-            self.frames.clear()
-            for store in (self.rejected, self.rows):
-                with store.lock:
+            if self.damage is not None:
+                self._load()
+            with self.rows.lock, self.rejected.lock:  # between the two steps rows can be missing
+                try:
+                    self._read_log()
+                except CorruptBlock as damage:
+                    self.rows.damage = self.rejected.damage = damage
+                self.frames.clear()
+                for store in (self.rejected, self.rows):
                     version = store.manifest.refresh()
                     if version.position > store.tail.start:
                         store.tail.cut(version.position)
             state = IntakeState.from_json(dict(self.rows.manifest.current.state))
-            if state.at > self.state.at:
+            missed = self.rows.manifest.current.position > self.next_row
+            if missed or self.rejected.manifest.current.position > self.next_rejected or state.at > self.state.at:
                 self.state = state
             self.next_row = max(self.next_row, self.rows.manifest.current.position)
             self.next_rejected = max(self.next_rejected, self.rejected.manifest.current.position)
@@ -148,7 +168,9 @@ class StreamTable:
                 return
             # Read again from the archive's position, so that `frames` holds all that is not archived.
             self._load()
-            writer = LogWriter(self.folder / "log", arrow_schema(self.stored))
+            if self.damage is not None:
+                return
+            writer = LogWriter(self.folder / "log", arrow_schema(self.stored), segment_bytes=self._segment_bytes)
             place = self._reader.place
             if place is not None:
                 writer.resume(*place)
@@ -158,19 +180,21 @@ class StreamTable:
 
     def append(self, frame: NewFrame) -> None:
         """Make a frame durable, then visible. The caller holds `lock` and has numbered the rows from `next_row`."""
+        if self.damage is not None:
+            raise self.damage
         if self._writer is None:
             raise PondError(f'table "{self.definition.name}" is closed or dropped', hint="Look it up again.")
         written = self._writer.append(frame)
+        self.next_row = written.end
+        self.next_rejected = written.end_rejected
+        if frame.rows or written.rejected:
+            self.frames.append(written)
         own = [batch for _, batch in frame.shards]
         if own:
             self.rows.accept(own, frame.least, frame.greatest, written.end - 1)
         if frame.rejected is not None and frame.rejected.num_rows:
             self.rejected.accept([frame.rejected], frame.state.at, frame.state.at, written.end_rejected - 1)
         self.state = frame.state
-        self.next_row = written.end
-        self.next_rejected = written.end_rejected
-        if frame.rows or written.rejected:
-            self.frames.append(written)
 
     def archived(self) -> None:
         """After a commit: forget frames and segments that are wholly in the archive."""

@@ -10,12 +10,14 @@ so a reader is never disturbed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from millpond.arrow import integers
 from millpond.schema import SEQ
 
 _WHOLE = 65_536  # rows at which a block is left alone
@@ -71,11 +73,10 @@ class Tail:
 
 
 def _merge(old: TailBlock, new: TailBlock) -> TailBlock:
-    if old.batches[-1].schema == new.batches[0].schema:
-        table = pa.Table.from_batches([*old.batches, *new.batches]).combine_chunks()
-        batches = tuple(table.to_batches())
-    else:  # a column was added in between; they are brought to one schema when read
-        batches = (*old.batches, *new.batches)
+    # A column may have been added in between; batches of unlike schemas are brought to one when read.
+    batches: tuple[pa.RecordBatch, ...] = ()
+    for _, alike in itertools.groupby([*old.batches, *new.batches], key=lambda b: b.schema):
+        batches += tuple(pa.Table.from_batches(list(alike)).combine_chunks().to_batches())
     return TailBlock(batches, old.rows + new.rows, min(old.least, new.least), max(old.greatest, new.greatest),
                      max(old.last_seq, new.last_seq), sum(b.nbytes for b in batches))  # fmt: skip
 
@@ -83,7 +84,7 @@ def _merge(old: TailBlock, new: TailBlock) -> TailBlock:
 def _without(block: TailBlock, start: int) -> TailBlock:
     kept = []
     for batch in block.batches:
-        seq = batch.column(batch.schema.get_field_index(SEQ)).to_numpy()
+        seq = integers(batch.column(batch.schema.get_field_index(SEQ)))
         if seq.min() >= start:
             kept.append(batch)
         else:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millpond.arrow import arrow_schema, conform
+from millpond.arrow import arrow_schema, conform, integers
 from millpond.errors import CorruptBlock
 from millpond.schema import Schema
 from millpond.table.block import BlockSpec, write_blocks
@@ -70,7 +70,7 @@ Task = ArchiveTask | CompactTask
 
 
 def drop_before(rows: pa.Table, from_row: int) -> pa.Table:
-    seq = rows["_seq"].to_numpy()
+    seq = integers(rows["_seq"])
     if len(seq) == 0 or int(seq.min()) >= from_row:
         return rows
     return rows.filter(pa.array(seq >= from_row))

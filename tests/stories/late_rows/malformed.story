@@ -16,9 +16,17 @@ NULL | NULL | NULL | NULL | 9
 NULL | NULL | NULL | NULL | 9
 
 ? SELECT position, reason FROM r_rejected ORDER BY position
+1 | column "vid": 'two' is not an INT
+2 | column "ok": 'maybe' is not a BOOLEAN
+3 | column "x": 'wide' is not a DOUBLE
+4 | time column "t" is NULL
+5 | column "t": 'six' is not a BIGINT
+6 | column "vid": 7.5 is not an INT
+7 | column "vid": 99999999999 is not an INT
 
 ? SHOW REJECTED
 r | 0 | 7
 
 ? SELECT source, row FROM r_rejected WHERE position = '1'
+append | ["two", "b", false, 2, 2]
 

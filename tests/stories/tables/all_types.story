@@ -7,6 +7,22 @@ feed r
 NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 3
 > INSERT INTO r VALUES (1, 2, 3, 4, true, 0.25, 0.2, 1.5, 'héllo | 日本', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:00:00', 4)
 ? SELECT * FROM r ORDER BY t
+127 | 32767 | 2147483647 | 9223372036854775807 | true | 0.5 | 0.1 | 12345678.90 | text | 2026-02-28 | 2026-02-28 23:59:59.999999 | 1
+-128 | -32768 | -2147483648 | -9223372036854775808 | false | -0.5 | -0.1 | -0.01 | '' | 1969-12-31 | 1969-12-31 23:59:59 | 2
+NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | 3
+1 | 2 | 3 | 4 | true | 0.25 | 0.2 | 1.50 | 'héllo | 日本' | 2024-02-29 | 2024-02-29 12:00:00 | 4
 
 ? DESCRIBE r
+a | TINYINT | ''
+b | SMALLINT | ''
+c | INT | ''
+d | BIGINT | ''
+e | BOOLEAN | ''
+f | FLOAT | ''
+g | DOUBLE | ''
+h | DECIMAL(10,2) | ''
+i | STRING | ''
+j | DATE | ''
+k | TIMESTAMP | ''
+t | BIGINT | time
 

@@ -9,22 +9,36 @@
 = standard table "names" created
 ? SHOW TABLES
 : name | kind | rows | now | range | lateness | rejected
+reports | streaming table | 0 | NULL | 70 days | 5 seconds | 0
+names | standard table | 0 | NULL | NULL | NULL | NULL
 
 ? SHOW STREAMING TABLES
+reports | streaming table | 0 | NULL | 70 days | 5 seconds | 0
 
 ? SHOW STANDARD TABLES
+names | standard table | 0 | NULL | NULL | NULL | NULL
 
 ? DESCRIBE names
+vid | INT | ''
+name | STRING | ''
 
 ! CREATE STREAMING TABLE names (x INT)
+standard table "names" exists already
+Hint: Drop it first, or use IF NOT EXISTS.
 
 ! CREATE STANDARD TABLE reports (x INT)
+streaming table "reports" exists already
+Hint: Drop it first, or use IF NOT EXISTS.
 
 ! CREATE STANDARD TABLE reports_rejected (x INT)
+"reports_rejected" is the name of the rejected rows of "reports"
+Hint: Take another name.
 
 ! DROP STANDARD TABLE reports
+"reports" is a streaming table, not a standard table
 
 ! DROP STREAMING TABLE names
+"names" is a standard table, not a streaming table
 
 > DROP TABLE reports
 = streaming table "reports" dropped

@@ -6,11 +6,23 @@ skip no-index: it describes an index
 > CREATE INDEX by_name ON r (name)
 ? DESCRIBE r
 : column | type | note
+vid | INT | shard key, 3 shards; index r_vid
+name | STRING | index by_name
+price | DECIMAL(10,2) | ''
+day | DATE | ''
+t | BIGINT | time
 
 ? DESC TABLE r_rejected
+arrival | TIMESTAMP | ''
+reason | STRING | ''
+source | STRING | ''
+position | STRING | ''
+row | STRING | ''
 
 ? SHOW INDEXES
 : name | table | columns
+r_vid | r | vid
+by_name | r | name
 
 > CREATE INDEX IF NOT EXISTS by_name ON r (name)
 = the index exists already
@@ -19,4 +31,5 @@ skip no-index: it describes an index
 > DROP INDEX IF EXISTS by_name
 = there is no index "by_name"
 ? SHOW INDEXES
+r_vid | r | vid
 

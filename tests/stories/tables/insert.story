@@ -10,4 +10,6 @@
 5
 
 ?~ SELECT reason, row FROM r_rejected
+time column "t" is NULL | {"v": 4, "t": null}
+late: t = 15 is before 20 | {"v": 3, "t": 15}
 

@@ -3,7 +3,7 @@
 = streaming table "r" created
 ? DESCRIBE r
 : column | type | note
-v | INT | 
+v | INT | ''
 arrival | TIMESTAMP | time, implicit
 
 feed r

@@ -27,6 +27,13 @@ feed s
 3 | 9
 
 ! SELECT v FROM r WHERE VALID(q) OVERLAPS PERIOD(1, 2)
+table "q" does not exist in this FROM
+line 1: SELECT v FROM r WHERE VALID(q) OVERLAPS PERIOD(1, 2)
+                                    ^
+Detail: There is: r.
 
 ! SELECT v FROM r WHERE VALID(r) OVERLAPS 5
+OVERLAPS is written VALID(<table>) OVERLAPS PERIOD(<from>, <to>)
+line 1: SELECT v FROM r WHERE VALID(r) OVERLAPS 5
+                              ^^^^^^^^^^^^^^^^^^^
 

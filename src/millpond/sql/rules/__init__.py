@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from millpond.sql.rules import aggregates, conditions, numbers, queries, strings, times
-from millpond.sql.rules.core import RelationRule, Rule
+from millpond.sql.rules.terms import RelationRule, Rule
 
 VALUES: dict[type[exp.Expression], Rule] = {
     **queries.RULES,

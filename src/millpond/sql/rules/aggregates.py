@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.sql.rules.conditions import condition
-from millpond.sql.rules.core import (
+from millpond.sql.rules.terms import (
     BIGINT,
     BOOLEAN,
     DATE,

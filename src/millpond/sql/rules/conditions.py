@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from millpond.sql.rules.core import (
+from millpond.sql.rules.terms import (
     BINARY,
     BOOLEAN,
     DOUBLE,

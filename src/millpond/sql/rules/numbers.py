@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.schema import DataType
-from millpond.sql.rules.core import (
+from millpond.sql.rules.terms import (
     BIGINT,
     BOOLEAN,
     DATE,

@@ -16,7 +16,7 @@ from sqlglot import exp
 from millpond.schema import DataType
 from millpond.sql.rules.aggregates import direction
 from millpond.sql.rules.conditions import condition, flat
-from millpond.sql.rules.core import (
+from millpond.sql.rules.terms import (
     VOID,
     Columns,
     NotOnDuckDB,

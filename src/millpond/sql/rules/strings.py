@@ -9,7 +9,8 @@ import re
 
 from sqlglot import exp
 
-from millpond.sql.rules.core import (
+from millpond.sql.rules.numbers import cast_value
+from millpond.sql.rules.terms import (
     BOOLEAN,
     INT,
     STRING,
@@ -22,7 +23,6 @@ from millpond.sql.rules.core import (
     text,
     unproved,
 )
-from millpond.sql.rules.numbers import cast_value
 from millpond.sql.rules.types import literal
 
 # Letters that Spark (ICU, full mapping) and DuckDB (utf8proc, simple mapping) change differently, found by mapping all

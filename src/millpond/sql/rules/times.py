@@ -9,7 +9,7 @@ import re
 
 from sqlglot import exp
 
-from millpond.sql.rules.core import (
+from millpond.sql.rules.terms import (
     BIGINT,
     DATE,
     INT,

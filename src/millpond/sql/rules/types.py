@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from millpond.schema import DataType
-from millpond.sql.rules.core import (
+from millpond.sql.rules.terms import (
     BIGINT,
     BOOLEAN,
     DATE,

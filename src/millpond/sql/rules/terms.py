@@ -130,7 +130,7 @@ class Translator:
         self,
         values: Mapping[type[exp.Expression], Rule],
         functions: Mapping[str, Rule],
-        relations: Mapping[type[exp.Expression], RelationRule],
+        relations: Mapping[Any, RelationRule],
     ) -> None:
         self._values = values
         self._functions = functions
@@ -146,7 +146,7 @@ class Translator:
                 raise NotOnDuckDB(unproved(node))
         return rule(node, self)
 
-    def relation(self, node: exp.Expression) -> Relation:
+    def relation(self, node: exp.Expr) -> Relation:
         rule = self._relations.get(node.__class__)
         if rule is None:
             raise NotOnDuckDB(unproved(node))
@@ -160,7 +160,7 @@ class Translator:
 _WRITTEN: Final = {"time_to_str": "date_format", "regexp_split": "split", "arg_max": "max_by", "arg_min": "min_by"}
 
 
-def unproved(node: exp.Expression) -> str:
+def unproved(node: exp.Expr) -> str:
     """The reason for a refusal, naming the construct in the user's words."""
     if isinstance(node, exp.Anonymous):
         return f"function {node.name.lower()} is only proved on Spark"
