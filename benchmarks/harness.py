@@ -183,21 +183,14 @@ def p95(values: Sequence[float]) -> float:
 
 
 def tree_megabytes() -> float:
-    """Memory of this process and all below it; pages they share are counted once (PSS) where Linux tells."""
+    """Memory of this process and all below it, without files mapped into it: cheap enough to ask every second."""
     total = 0
     us = psutil.Process()
     for process in (us, *us.children(recursive=True)):
-        with contextlib.suppress(psutil.Error, OSError):
-            total += _memory(process)
+        with contextlib.suppress(psutil.Error):
+            memory = process.memory_info()
+            total += memory.rss - getattr(memory, "shared", 0)
     return total / 1e6
-
-
-def _memory(process: psutil.Process) -> int:
-    try:
-        text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
-        return int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1]) * 1024  # type: ignore[index]
-    except (OSError, TypeError):
-        return int(process.memory_info().rss)
 
 
 class Watch(threading.Thread):

@@ -165,7 +165,7 @@ def _loses(kind: pa.DataType, wanted: DataType) -> bool:
 
 def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) -> pa.Array:
     kind = arrow_type(column.type)
-    out = []
+    out: list[Any] = []
     for index, value in enumerate(values):
         try:
             if isinstance(value, str) and pa.types.is_timestamp(kind):

@@ -440,8 +440,7 @@ class Runner:
         catalog = self._pond.catalog
         if name.lower().removesuffix(REJECTED_SUFFIX) in catalog.streaming:
             catalog.streaming_table(name)  # raises, and says why
-        existing = [t.name for t in (*catalog.streaming.values(), *catalog.standard.values())]
-        return UnknownName("table", name, existing, sql=statement.sql, span=statement.span)
+        return UnknownName("table", name, [*catalog.streaming, *catalog.standard], sql=statement.sql, span=statement.span)
 
     def _drop_index(self, statement: st.Drop) -> Result:
         catalog = self._pond.catalog

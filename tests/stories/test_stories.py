@@ -21,7 +21,7 @@ A story is a list of steps. The first line is a comment that says in one sentenc
     file a.csv                              a file with the lines that follow appears in {folder}
     wait r 3                                until 3 rows were accepted or rejected by r
 
-A blank line ends a step. `with block_rows=8` at the top sets the pond's settings; `skip cold: reason` says that a story
+A blank line ends a step; a message needs one behind it. `with block_rows=8` at the top sets the pond's settings; `skip cold: reason` says that a story
 does not run under a condition, and why. `{folder}` in a statement stands for an empty folder of the story's own.
 
 `pytest tests/stories --rewrite` writes what millpond answers, as it is, into the files. Then read the diff.
@@ -135,7 +135,9 @@ def read_story(path: Path) -> Story:
             step.text += "\n" + lines[at]
             at += 1
         step.body_line = at
-        while at < len(lines) and lines[at].strip() and not lines[at].startswith(KEYWORDS):
+        # A message may begin like a step (`feed "f" exists already`): it goes to the next blank line.
+        message = kind.startswith("!")
+        while at < len(lines) and lines[at].strip() and (message or not lines[at].startswith(KEYWORDS)):
             step.body.append(lines[at])
             at += 1
         steps.append(step)
@@ -220,6 +222,8 @@ class Teller:
                 continue
             self._take(step)
             self._clock.advance(1)
+            if step.kind in ("?", "?~", "now") or (step.kind == "!" and step.text.startswith(READS)):
+                continue  # nothing changed
             if self._condition.cold:
                 self._pond.archive()
             if self._condition.restart:

@@ -10,7 +10,7 @@ A window shows the explicit columns: `*` over it leaves out the time column, whi
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -30,6 +30,7 @@ from millpond.catalog import (
 from millpond.errors import SqlError, UnknownName, UnsupportedSql
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
+from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.statements import Window
 
 
@@ -75,10 +76,10 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
         for scope in scopes:
             _rewrite_periods(scope, uses, sql)
             _expand_window_stars(scope, uses)
-            _name_outputs(scope.expression)
-        names = tuple(_as_written(tree))
+            _settle_where(scope, uses, sql)
         aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
-        known = {u.name: dict.fromkeys([*u.columns.names, SEQ], "INT") for u in uses.values()}
+        name_outputs(tree)
+        known: dict[str, object] = {u.name: dict.fromkeys([*u.columns.names, SEQ], "INT") for u in uses.values()}
         tree = qualify(
             tree,
             dialect=Millpond,
@@ -92,13 +93,13 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
         scopes = _with_row_numbers(tree)
         _check_columns(scopes, uses, aliases, sql)
         _type_columns(scopes, uses)
+        spell_outputs(tree, {u.name: u.columns.names for u in uses.values()})
     except SqlError as error:
         raise error.at(sql, None) from error.__cause__
     except (OptimizeError, SqlglotError) as error:
         raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
     assert isinstance(tree, exp.Query)
-    outputs = tuple(tree.named_selects)
-    return Bound(tree, uses, names if len(names) == len(outputs) else outputs, scopes)
+    return Bound(tree, uses, tuple(tree.named_selects), scopes)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -232,26 +233,6 @@ def _star(alias: str, use: Use | None) -> list[exp.Expr]:
     return [exp.column(c.name, table=alias) for c in use.table.explicit]
 
 
-def _name_outputs(select: exp.Expr) -> None:
-    """Unnamed results are named after their text, alike in both engines."""
-    if not isinstance(select, exp.Select):
-        return
-    for item in list(select.expressions):
-        if item.is_star or isinstance(item, (exp.Alias, exp.Aliases, exp.Column)):
-            continue
-        text = item.sql(dialect="spark", normalize_functions="lower")
-        item.replace(exp.alias_(item.copy(), text, quoted=True))
-
-
-def _as_written(tree: exp.Query) -> list[str]:
-    select: exp.Expr = tree
-    while isinstance(select, (exp.SetOperation, exp.Subquery)):
-        select = select.this
-    if not isinstance(select, exp.Select) or select.is_star:
-        return []
-    return [e.alias_or_name for e in select.expressions]
-
-
 def _with_row_numbers(tree: exp.Expr) -> list[Scope]:
     """The scopes of a qualified tree. `qualify` keeps `_seq` out of `*` and leaves it alone where it is named: it becomes
     a column like others again."""
@@ -265,6 +246,33 @@ def _with_row_numbers(tree: exp.Expr) -> list[Scope]:
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def _settle_where(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
+    """In WHERE a bare name is a column of the FROM, never an output's name, which `qualify` would also accept."""
+    where = scope.expression.args.get("where")
+    tables = {a: uses[s.name].columns for a, s in scope.sources.items() if isinstance(s, exp.Table) and s.name in uses}
+    if where is None or len(tables) != len(scope.sources):
+        return
+    inside = {id(column) for column in where.find_all(exp.Column)}
+    for column in scope.columns:
+        if id(column) not in inside or column.table:
+            continue
+        found = [alias for alias, columns in tables.items() if column.name in columns]
+        if len(found) > 1:
+            raise _ambiguous(column, found, sql)
+        if found:
+            column.set("table", exp.to_identifier(found[0]))
+
+
+def _ambiguous(column: exp.Column, tables: Iterable[str], sql: str) -> SqlError:
+    return SqlError(
+        f'column "{column.name}" is ambiguous',
+        detail=f"It is in {', '.join(sorted(tables))}.",
+        hint=f"Write <table>.{column.name}.",
+        sql=sql,
+        span=span_of(column),
+    )
 
 
 def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str], sql: str) -> None:
@@ -295,13 +303,7 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                     not column.table
                     and sum(column.name.lower() in {n.lower() for n in ns} for ns in names.values()) > 1
                 ):
-                    raise SqlError(
-                        f'column "{column.name}" is ambiguous',
-                        detail=f"It is in {', '.join(sorted(a for a in names))}.",
-                        hint=f"Write <table>.{column.name}.",
-                        sql=sql,
-                        span=span_of(column),
-                    )
+                    raise _ambiguous(column, names, sql)
                 raise UnknownName("column", column.name, candidates, where=where, sql=sql, span=span_of(column))
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millpond.errors import EngineError, JavaMissing
 from millpond.sql.translate import SPARK_SETTINGS
@@ -133,7 +133,8 @@ def _launch(builder: SparkSession.Builder) -> None:
     for key, value in builder._options.items():
         conf.set(key, str(value))
     with open(log_path(), "ab") as log:
-        gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+        launch: Any = launch_gateway
+        gateway = launch(conf, {"stdout": log, "stderr": log})
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
     atexit.register(lambda: log_path().unlink(missing_ok=True))
 

@@ -298,6 +298,8 @@ class Millpond(Spark):
     class Tokenizer(Spark.Tokenizer):
         # sqlglot reads what follows SHOW, EXPLAIN and the like as one text; our reader wants its tokens.
         COMMANDS: ClassVar[set[TokenType]] = set()
+        # 'it''s': a doubled quote is a quote, as Spark reads it; sqlglot's own Spark dialect drops it.
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     Parser = MillpondParser
 

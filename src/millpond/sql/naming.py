@@ -16,7 +16,7 @@ from sqlglot import exp
 
 _SPELLING = "spelling"
 
-_INFIX: dict[type[exp.Expression], str] = {
+_INFIX: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -34,7 +34,7 @@ _INFIX: dict[type[exp.Expression], str] = {
     exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|",
 }
-_FUNCTIONS: dict[type[exp.Expression], str] = {
+_FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Sum: "sum",
     exp.Avg: "avg",
     exp.Min: "min",
@@ -52,7 +52,7 @@ _FUNCTIONS: dict[type[exp.Expression], str] = {
 }
 
 
-def name_outputs(query: exp.Expression) -> exp.Expression:
+def name_outputs(query: exp.Expr) -> exp.Expr:
     """Give every unnamed output of every SELECT in `query` a name, in place; run it on both engines' trees.
 
     >>> from sqlglot import parse_one
@@ -76,7 +76,7 @@ def name_outputs(query: exp.Expression) -> exp.Expression:
     return query
 
 
-def _under_casts(node: exp.Expression) -> exp.Expression:
+def _under_casts(node: exp.Expr) -> exp.Expr:
     """A column behind casts lends them its name."""
     inner = node
     while isinstance(inner, (exp.Cast, exp.TryCast)) and not inner.args.get("safe"):
@@ -94,7 +94,7 @@ def _name_values(node: exp.Values) -> None:
     alias.set("columns", [exp.to_identifier(f"col{i}") for i in range(1, width + 1)])
 
 
-def _describe(node: exp.Expression) -> str:
+def _describe(node: exp.Expr) -> str:
     """Spark's name for an expression; for the rarer ones, its SQL text."""
     kind = node.__class__
     if isinstance(node, exp.Column):
@@ -138,7 +138,7 @@ def _describe_case(node: exp.Case) -> str:
     return f"CASE {' '.join(branches)}{tail} END"
 
 
-def _arguments(node: exp.Expression) -> list[str]:
+def _arguments(node: exp.Expr) -> list[str]:
     first = node.this
     if isinstance(first, exp.Star):
         return ["1"]
@@ -148,7 +148,7 @@ def _arguments(node: exp.Expression) -> list[str]:
     return [_describe(child) for child in children]
 
 
-def spell_outputs(query: exp.Expression, tables: Mapping[str, Iterable[str]]) -> exp.Expression:
+def spell_outputs(query: exp.Expr, tables: Mapping[str, Iterable[str]]) -> exp.Expr:
     """Put the user's spelling back on the outermost names of a qualified tree, in place.
 
     `tables` gives the columns of base tables as they are spelled in the catalog, by table name.
@@ -166,7 +166,7 @@ def spell_outputs(query: exp.Expression, tables: Mapping[str, Iterable[str]]) ->
     return query
 
 
-def _respell_order(query: exp.Expression, old: str, name: str) -> None:
+def _respell_order(query: exp.Expr, old: str, name: str) -> None:
     """ORDER BY refers to the outputs by name."""
     order = query.args.get("order")
     for column in order.find_all(exp.Column) if order is not None else ():
@@ -177,7 +177,7 @@ def _respell_order(query: exp.Expression, old: str, name: str) -> None:
 _Spelled = dict[str, dict[str, str]]
 
 
-def _spelled_names(node: exp.Expression, tables: _Spelled, ctes: _Spelled) -> list[str]:
+def _spelled_names(node: exp.Expr, tables: _Spelled, ctes: _Spelled) -> list[str]:
     while isinstance(node, (exp.SetOperation, exp.Subquery)):
         ctes = _with_ctes(node, tables, ctes)
         node = node.this
@@ -201,7 +201,7 @@ def _spelled_names(node: exp.Expression, tables: _Spelled, ctes: _Spelled) -> li
     return names
 
 
-def _with_ctes(node: exp.Expression, tables: _Spelled, ctes: _Spelled) -> _Spelled:
+def _with_ctes(node: exp.Expr, tables: _Spelled, ctes: _Spelled) -> _Spelled:
     clause = node.args.get("with_")
     if clause is None:
         return ctes

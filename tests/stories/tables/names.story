@@ -3,7 +3,7 @@
 feed REPORTS
 1 | 1
 ? SELECT VID, vid + 1, count(*) AS N FROM RePorts GROUP BY VID
-: VID | vid + 1 | N
+: VID | (vid + 1) | N
 1 | 2 | 1
 
 ? SELECT Reports.Vid FROM reports
