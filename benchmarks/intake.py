@@ -42,16 +42,19 @@ from benchmarks.harness import (
     check_sums,
     command,
     median,
+    p95,
     pieces,
     postgres,
     shifted,
     sums,
+    timed,
     traffic,
     tree_megabytes,
 )
 from millpond.pond import Pond
 
 BATCH = 10_000
+COPY_SECONDS = 100_000
 INTERVAL = 10
 """Seconds over which a rate is taken."""
 
@@ -68,6 +71,10 @@ def run(options: Options, report: Report) -> None:
         files = _prepare(folder, options)
         report.say(f"{len(files)} files with {sum(f.rows for f in files):,} rows are ready")
         watch = _from_folder(files, options, report)
+        kept = files[: len(files) // options.size(6, 2)]  # the others are not needed any more
+        for file in files[len(kept) :]:
+            file.path.unlink()
+        files = kept
         _appends(files, options, report)
         rates = {"millpond": report.values["millpond_rows_per_s"]}
         rates["bare Spark"] = _bare_spark(files, options, report)
@@ -89,22 +96,46 @@ def run(options: Options, report: Report) -> None:
 
 
 def _prepare(folder: Path, options: Options) -> list[Prepared]:
-    """Enough files for the whole run: 700,000 rows for each second of it. The first is for warming up."""
-    limit = options.size(210_000_000, 600_000)
+    """Enough files for the whole run: over a million rows for each second of it. The first is for warming up.
+
+    One stretch of traffic is written, with times of six digits; in its later copies the first digit is greater, so that
+    time moves on by 100,000 s a copy.
+    """
+    limit = options.size(60_000_000, 300_000)
     files: list[Prepared] = []
-    rows = 0
-    for table in pieces(traffic(xways=options.size(18, 1)), options.size(400_000, 25_000)):
-        path = folder / f"{len(files):06d}.{options.files}"
-        if options.files == "parquet":
-            pq.write_table(table, path)
-        else:
-            csv.write_csv(table, path, csv.WriteOptions(include_header=False))
-        files.append(Prepared(path, table.num_rows, sums(table)))
-        rows += table.num_rows
-        if rows >= limit:
+    for table in pieces(traffic(xways=options.size(10, 1)), options.size(400_000, 20_000)):
+        files.append(_write(folder, len(files), shifted(table, COPY_SECONDS), options.files))
+        if sum(f.rows for f in files) >= limit:
             break
+    first = list(files)
+    for number in range(2, options.size(6, 2) + 1):
+        for file in first:
+            files.append(_copy_later(file, folder, len(files), number))
     os.sync()  # so that nobody's fsync has to wait for these
     return files
+
+
+def _write(folder: Path, number: int, table: pa.Table, kind: str) -> Prepared:
+    path = folder / f"{number:06d}.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    else:
+        csv.write_csv(table, path, csv.WriteOptions(include_header=False))
+    return Prepared(path, table.num_rows, sums(table))
+
+
+def _copy_later(file: Prepared, folder: Path, number: int, copy: int) -> Prepared:
+    """The same rows, with the first digit of their times being `copy` instead of 1."""
+    later = (copy - 1) * COPY_SECONDS
+    if file.path.suffix == ".parquet":
+        return _write(folder, number, shifted(_read(file), later), "parquet")
+    data = np.fromfile(file.path, np.uint8)
+    data[np.flatnonzero(data == ord("\n")) - 6] = ord(str(copy))
+    path = folder / f"{number:06d}.csv"
+    data.tofile(path)
+    total = file.sums.copy()
+    total[-1] += file.rows * later
+    return Prepared(path, file.rows, total)
 
 
 def _total(files: list[Prepared]) -> Any:
@@ -240,37 +271,28 @@ def _intervals(watch: Watch) -> list[dict[str, float]]:
 
 def _appends(files: list[Prepared], options: Options, report: Report) -> None:
     """(a2): the rows of some files, again and again, each time later."""
-    lap = [_read(f) for f in files[1 : options.size(13, 4)]]
-    batches = list(pieces(lap, BATCH))
+    batches = list(pieces((_read(f) for f in files[1 : options.size(13, 4)]), BATCH))
     step = batches[-1]["t"][-1].as_py() - batches[0]["t"][0].as_py() + 1
     seconds = options.size(60, 3)
-    expected: Any = 0
+    base = [sums(batch) for batch in batches]
     with options.folder("appends") as home, _pond(home / "pond") as db:
         db.start()
         db.append("posreports", shifted(batches[0], -step))
         db.archive()  # Spark is there now
-        expected = expected + sums(shifted(batches[0], -step))
+        expected = sums(shifted(batches[0], -step))
         rows, begin = 0, time.monotonic()
-        laps: list[Any] = []
         took: list[float] = []
         with Watch(lambda: _state(db)) as watch:
-            for number in range(1000):
-                for batch in batches:
-                    table = shifted(batch, number * step)
-                    start = time.perf_counter()
-                    db.append("posreports", table)
-                    took.append((time.perf_counter() - start) * 1000)
-                    rows += table.num_rows
-                    if time.monotonic() - begin > seconds:
-                        break
-                laps.append((number, len(took) - number * len(batches)))
-                if time.monotonic() - begin > seconds:
-                    break
+            while time.monotonic() - begin < seconds:
+                lap, number = divmod(len(took), len(batches))
+                table = shifted(batches[number], lap * step)
+                took.append(timed(lambda table=table: db.append("posreports", table))[0])
+                rows += table.num_rows
+                expected = expected + base[number]
+                expected[-1] += lap * step * table.num_rows
             accepted = time.monotonic() - begin
             db.archive()
         everything = time.monotonic() - begin
-        for number, count in laps:
-            expected = expected + sum(sums(shifted(b, number * step)) for b in batches[:count])
         check_sums("append", db.sql(SUMS).rows()[0], expected)
     report.add(append_watched=watch.seen)
     report.table(
@@ -281,7 +303,7 @@ def _appends(files: list[Prepared], options: Options, report: Report) -> None:
                 "accepted rows/s": int(rows / accepted),
                 "archived rows/s": int(rows / everything),
                 "append median ms": median(took),
-                "p95 ms": float(f"{np.percentile(took, 95):.3g}"),
+                "p95 ms": p95(took),
                 "most tail rows": int(max(watch.column("tail_rows"))),
             }
         ],

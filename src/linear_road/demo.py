@@ -16,8 +16,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich import box
+from rich.columns import Columns
 from rich.console import Console, Group
 from rich.live import Live
+from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
@@ -68,16 +71,16 @@ def questions(vehicle: int, start: int, now: int) -> list[Question]:
             "WHERE lane BETWEEN 1 AND 3 GROUP BY seg, dir HAVING COUNT(DISTINCT vid) > 5 ORDER BY mph, seg, dir LIMIT 3",
         ),
         Question(
-            f"last reports of vehicle {vehicle} (live and past, by index)",
+            f"last reports of vehicle {vehicle} (by index)",
             f"SELECT t, seg, lane, spd FROM posreports WHERE vid = {vehicle} ORDER BY t DESC LIMIT 3",
         ),
         Question(
-            "critical segments now (stream joined with a table)",
+            "critical segments (stream joined with a table)",
             "SELECT c.name, COUNT(DISTINCT p.vid) AS cars, MIN(p.spd) AS slowest FROM posreports [INTERVAL '1' MINUTE] p "
             "JOIN criticalsegs c ON p.seg = c.seg GROUP BY c.name ORDER BY c.name",
         ),
         Question(
-            "busiest segments, the last hour (history and live)",
+            "busiest segments, the last hour (past and live)",
             f"SELECT seg, COUNT(*) AS reports FROM posreports WHERE t >= {max(start, now - 3600)} "
             "GROUP BY seg ORDER BY reports DESC, seg LIMIT 3",
         ),
@@ -173,18 +176,16 @@ def _screen(db: millpond.Pond, second: int, last: int, rows: int, behind: float,
         f"{table['rows']:,} rows: {table['tail_rows']:,} in the tail, {table['archived_rows']:,} in {table['files']} files "
         f"({table['bytes'] / 1e6:.1f} MB)   {phase}" + (f"   {behind:.1f} s behind" if behind > 1 else "")
     )
-    parts: list[Text | Table] = [head]
+    panels = []
     for item in asked:
         assert item.result is not None
-        shown = Table(
-            title=f"{item.question.title}: {item.millis[-1]:.1f} ms", title_justify="left", title_style="bold"
-        )
+        shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
         for name in item.result.columns:
             shown.add_column(name, justify="right")
         for row in item.result:
             shown.add_row(*(str(v) for v in row))
-        parts.append(shown)
-    return Group(*parts)
+        panels.append(Panel(shown, title=f"{item.question.title}: {item.millis[-1]:.1f} ms", width=58))
+    return Group(head, Columns(panels))
 
 
 def _tell_what_next(db: millpond.Pond, folder: Path, vehicle: int, start: int, console: Console) -> None:
@@ -192,14 +193,23 @@ def _tell_what_next(db: millpond.Pond, folder: Path, vehicle: int, start: int, c
     console.print("\n[bold]how a question is answered[/bold]")
     period = f"VALID(posreports) OVERLAPS PERIOD({start - 600}, {start})"
     question = f"SELECT t, seg, spd FROM posreports WHERE vid = {vehicle} AND {period}"
-    console.print(question, highlight=False)
+    console.print(question, highlight=False, markup=False, soft_wrap=True)
     for line in db.sql(f"EXPLAIN ANALYZE {question}"):
-        console.print(f"  {line[0]}", highlight=False)
+        console.print(f"  {line[0]}", highlight=False, markup=False, soft_wrap=True)
     state = db.status()["tables"]["posreports"]
     console.print(
         f"\n[bold]done[/bold]: {state['rows']:,} rows kept in {state['files']} Parquet files, "
         f"{state['late'] + state['malformed']} rejected. The pond stays in {folder}; ask it yourself:"
     )
-    command = Path(sys.argv[0]).name if "pytest" not in sys.argv[0] else "millpond"
-    console.print(f'  {command} sql --pond {folder} "SELECT * FROM posreports [vid ROWS 1] LIMIT 5"', highlight=False)
-    console.print(f"  {command} status --pond {folder}", highlight=False)
+    command = _command()
+    for text in (f'sql --pond {folder} "SELECT * FROM posreports [vid ROWS 1] LIMIT 5"', f"status --pond {folder}"):
+        console.print(f"  {command} {text}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _command() -> str:
+    """How this program was called, as a user would type it again."""
+    called = Path(sys.argv[0])
+    if called.name != "millpond":
+        return "python -m millpond"
+    near = called.resolve().is_relative_to(Path.cwd())
+    return str(called.resolve().relative_to(Path.cwd())) if near else "millpond"

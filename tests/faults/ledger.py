@@ -32,7 +32,7 @@ HISTORY = 40
 LATENESS = 5
 CREATE = (
     f"CREATE STREAMING TABLE {TABLE} (at BIGINT, id BIGINT, key INT, ver INT) TIMESTAMP BY at "
-    f"RANGE INTERVAL '{HISTORY}' SECOND LATENESS INTERVAL '{LATENESS}' SECOND SHARD BY key WITH (shards = 2)"
+    f"RANGE INTERVAL '{HISTORY}' SECOND LATENESS INTERVAL '{LATENESS}' SECOND SHARD BY key"
 )
 TINY: dict[str, Any] = {
     "block_rows": 2_000,
@@ -131,7 +131,7 @@ def perform(db: Pond, ledger: Ledger, operation: Operation) -> None:
     elif kind == "advance":
         db.advance(TABLE, operation["at"])
     elif kind == "create":
-        db.sql(CREATE)
+        db.sql(f"{CREATE} WITH (shards = {operation.get('shards', 2)})")
     elif kind == "index":
         db.sql(f"CREATE INDEX by_key ON {TABLE} (key)")
     elif kind == "alter":

@@ -90,6 +90,7 @@ def _write_file(
                 compression_level=1,
                 use_dictionary=dictionary,
                 column_encoding=encodings,
+                write_page_checksum=True,  # merging and rewriting must not take damage for data
             )
             sync_file(path)
             reach("block.after_file")

@@ -36,6 +36,7 @@ class Keeper:
         self._clock = clock
         self._block_rows = block_rows
         self._block_age = block_age_micros
+        self._damaged: set[tuple[str, str]] = set()  # files that could not be merged with others
 
     def plan(self, tables: Sequence[StreamTable], *, force: bool = False) -> Round:
         """What is due now. With `force` all that is in the log, however little."""
@@ -70,7 +71,8 @@ class Keeper:
         return tasks
 
     def _compact(self, table: StreamTable, kind: int, store: Store) -> list[Task]:
-        files = list(store.manifest.current.files.values())
+        name = table.definition.name
+        files = [f for f in store.manifest.current.files.values() if (name, f.path) not in self._damaged]
         return [
             CompactTask(
                 table.definition.name, kind, run[0].shard, store.spec, _columns(table, kind), tuple(f.path for f in run)
@@ -83,6 +85,9 @@ class Keeper:
         add: dict[tuple[str, int], list[ArchiveFile]] = {}
         remove: dict[tuple[str, int], list[str]] = {}
         for task, files in zip(work.tasks, results, strict=True):
+            if isinstance(task, CompactTask) and not files:
+                self._damaged |= {(task.table, path) for path in task.files}
+                continue
             add.setdefault((task.table, task.kind), []).extend(files)
             if isinstance(task, CompactTask):
                 remove.setdefault((task.table, task.kind), []).extend(task.files)

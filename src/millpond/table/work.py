@@ -58,8 +58,13 @@ class CompactTask:
     files: tuple[str, ...]
 
     def run(self, name: str) -> list[ArchiveFile]:
+        """The merged file, or nothing if one of the files is damaged: they stay, and whoever asks for them is told."""
         schema = arrow_schema(Schema.of(self.columns))
-        batches = [conform(b, schema) for f in self.files for b in read_file(Path(self.spec.folder) / f).to_batches()]
+        try:
+            tables = [read_file(Path(self.spec.folder) / f) for f in self.files]
+        except (CorruptBlock, FileNotFoundError):
+            return []
+        batches = [conform(b, schema) for table in tables for b in table.to_batches()]
         rows = pa.Table.from_batches(batches, schema=schema).sort_by(
             "_seq"
         )  # arrival order decides between equal times
@@ -79,7 +84,7 @@ def drop_before(rows: pa.Table, from_row: int) -> pa.Table:
 def read_file(path: Path) -> pa.Table:
     """A whole archive file; damage is reported as such."""
     try:
-        return pq.read_table(path, partitioning=None)
+        return pq.read_table(path, partitioning=None, page_checksum_verification=True)
     except (OSError, pa.ArrowInvalid) as error:
         if isinstance(error, FileNotFoundError):
             raise
