@@ -89,7 +89,9 @@ def run(options: Options, report: Report) -> None:
             took = time.perf_counter() - begin
             files = list(db.stream("posreports").rows.manifest.current.files.values())
             check_sums("tick", db.sql(SUMS).rows()[0], expected)
-        check_sums("shuffle", duckdb.sql(SUMS.replace("posreports", f"read_parquet({by_shuffle})")).fetchall()[0], expected)
+        check_sums(
+            "shuffle", duckdb.sql(SUMS.replace("posreports", f"read_parquet({by_shuffle})")).fetchall()[0], expected
+        )
         assert abs(len(files) - len(by_shuffle)) <= SHARDS, "the two did not make the same blocks"
         rows = int(expected[0])
         if number:

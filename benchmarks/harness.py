@@ -58,7 +58,16 @@ class Options:
 
 # -- data -------------------------------------------------------------------------------------------------------------
 
-COLUMNS = {"VID": "vid", "Spd": "spd", "XWay": "xway", "Lane": "lane", "Dir": "dir", "Seg": "seg", "Pos": "pos", "Time": "t"}
+COLUMNS = {
+    "VID": "vid",
+    "Spd": "spd",
+    "XWay": "xway",
+    "Lane": "lane",
+    "Dir": "dir",
+    "Seg": "seg",
+    "Pos": "pos",
+    "Time": "t",
+}
 SCHEMA = pa.schema([pa.field(name, pa.int64() if name == "t" else pa.int32()) for name in COLUMNS.values()])
 DECLARED = ", ".join(f"{f.name} {'BIGINT' if f.name == 't' else 'INT'}" for f in SCHEMA)
 CREATE = f"""CREATE STREAMING TABLE posreports ({DECLARED})
@@ -307,7 +316,9 @@ class Report:
         self._load.start()
         print(f"{self.name}: {self.about}")
         print(f"  {self.machine['cpu']}, {self.machine['memory_gb']} GB, {self.machine['system']}")
-        print(f"  {', '.join(f'{k} {v}' for k, v in self.machine['versions'].items())}, commit {self.machine['commit']}")
+        print(
+            f"  {', '.join(f'{k} {v}' for k, v in self.machine['versions'].items())}, commit {self.machine['commit']}"
+        )
         print(f"  load average before: {self.load_before:.2f}", flush=True)
 
     def say(self, text: str) -> None:
@@ -348,7 +359,9 @@ class Report:
             shown = [b | {"met": "yes" if b["met"] else "NO"} for b in self.bars]
             self.table("Bars of issue 2" + (" (quick run: they mean nothing)" if self.options.quick else ""), shown)
         load = {"before": rounded(self.load_before), "median": median(during), "most": rounded(max(during))}
-        print(f"\nload average before {load['before']}, during: median {load['median']}, most {load['most']}; {took:.0f} s")
+        print(
+            f"\nload average before {load['before']}, during: median {load['median']}, most {load['most']}; {took:.0f} s"
+        )
         folder.mkdir(parents=True, exist_ok=True)
         name = self.name if self.options.files == "csv" else f"{self.name}-{self.options.files}"
         everything = {
@@ -398,7 +411,9 @@ def _markdown(title: str, rows: list[dict[str, Any]]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else "" if value is None else str(value)
+    return (
+        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else "" if value is None else str(value)
+    )
 
 
 def _plain(value: Any) -> Any:

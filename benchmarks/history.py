@@ -42,7 +42,9 @@ def run(options: Options, report: Report) -> None:
             done = laps
             db.archive()
             rows = lap_rows * laps
-            report.say(f"{rows:,} rows are there, {rows / (time.monotonic() - begin):,.0f} rows/s of loading and asking")
+            report.say(
+                f"{rows:,} rows are there, {rows / (time.monotonic() - begin):,.0f} rows/s of loading and asking"
+            )
             counted = db.sql(SUMS).rows()[0]
             assert counted[0] == rows, f"{counted[0]} rows instead of {rows}"
             check_sums("sums", counted[1:-1], lap_sums[1:-1] * laps)

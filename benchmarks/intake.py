@@ -206,7 +206,9 @@ def _from_folder(files: list[Prepared], options: Options, report: Report) -> Wat
         check_sums("millpond", db.sql(SUMS).rows()[0], _total(used))
         version = table.rows.manifest.current
         assert version.rows == linked, "not everything is in the archive"
-        report.say(f"{linked - before:,} rows in {took:.0f} s" + (f"; the files ran out after {dry:.0f} s" if dry else ""))
+        report.say(
+            f"{linked - before:,} rows in {took:.0f} s" + (f"; the files ran out after {dry:.0f} s" if dry else "")
+        )
         _tell(report, watch, linked - before, took, version)
     return watch
 
@@ -250,7 +252,9 @@ def _tell(report: Report, watch: Watch, rows: int, took: float, version: Any) ->
     counts = np.histogram(sizes, edges)[0]
     report.add(file_bytes=[f.size for f in version.files.values()])
     named = [f"{a:g}-{b:g} MB" if b < 1000 else f"over {a:g} MB" for a, b in zip(edges, edges[1:], strict=False)]
-    report.table("Archive files by size", [{"size": n, "files": int(c)} for n, c in zip(named, counts, strict=True) if c])
+    report.table(
+        "Archive files by size", [{"size": n, "files": int(c)} for n, c in zip(named, counts, strict=True) if c]
+    )
 
 
 def _intervals(watch: Watch) -> list[dict[str, float]]:

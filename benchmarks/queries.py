@@ -86,7 +86,9 @@ def run(options: Options, report: Report) -> None:
         _tell_inflow(report, inflow, watch, options.size(RATE, 5_000))
     for title, times in (("Without inflow, ms", quiet), (f"While {RATE:,} rows/s flow in, ms", busy)):
         report.table(title if not options.quick else title.replace(f"{RATE:,}", "5,000"), _rows(times))
-    report.add(times_ms={f"{mode} {q} {s}": v for mode, t in (("quiet", quiet), ("inflow", busy)) for (q, s), v in t.items()})
+    report.add(
+        times_ms={f"{mode} {q} {s}": v for mode, t in (("quiet", quiet), ("inflow", busy)) for (q, s), v in t.items()}
+    )
     _judge(report, busy)
     _chart(report, busy)
 
@@ -115,7 +117,9 @@ def _load(db: Pond, connection: Any, load: float, report: Report) -> Asker:
     check_sums("PostgreSQL", connection.execute(SUMS).fetchone(), expected)
     version = db.stream("posreports").rows.manifest.current
     assert version.rows == expected[0]
-    report.say(f"{version.rows:,} rows are in {len(version.files)} files, {version.bytes / 1e6:.0f} MB, and in PostgreSQL")
+    report.say(
+        f"{version.rows:,} rows are in {len(version.files)} files, {version.bytes / 1e6:.0f} MB, and in PostgreSQL"
+    )
     report.add(rows=version.rows, files=[{"rows": f.rows, "bytes": f.size} for f in version.files.values()])
     return Asker(pa.concat_tables(sample).combine_chunks())
 

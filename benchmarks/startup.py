@@ -40,7 +40,9 @@ def run(options: Options, report: Report) -> None:
             took, output = timed(action)
             assert expected in output, f"{what} printed {output!r}, without {expected!r}"
             times.append(took / 1000)
-        results.append({"command": what, "median s": median(times), "p95 s": p95(times), "Java started": called.exists()})
+        results.append(
+            {"command": what, "median s": median(times), "p95 s": p95(times), "Java started": called.exists()}
+        )
         return median(times)
 
     measure("millpond --help", shell("--help"), "millpond")

@@ -45,8 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"pond", "__init__", "sql", "lock"},
     "__main__": {"cli"},
 }
-# What each statement means for a pond stands in a file of its own, but is the pond's.
-ONE_PART = {"runner": "pond"}
+# What each statement does to a pond stands in a folder of its own, but is the pond's.
+ONE_PART = {"acts": "pond"}
 
 # Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
 SPARK_PARTS = {"spark", "tick"}

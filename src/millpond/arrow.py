@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millpond.errors import IntakeError
-from millpond.schema import Column, DataType, Schema
+from millpond.schema import INTEGERS, Column, DataType, Schema
 
 _ARROW: dict[str, pa.DataType] = {
     "TINYINT": pa.int8(),
@@ -140,27 +141,38 @@ def _from_objects(rows: list[Any], schema: Schema, table: str, required: Sequenc
                     detail=f"The columns are: {', '.join(names)}.",
                 )
         columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    arrays: dict[str, pa.Array] = {}
     bad: dict[int, str] = {}
-    for name, values in columns.items():
-        column = schema.find(name, table)
-        try:
-            array = pa.array(values)
-            if array.type != arrow_type(column.type) and not pa.types.is_null(array.type):
-                array = None if _loses(array.type, column.type) else array
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            array = None
-        arrays[name] = array if array is not None else _convert_one_by_one(values, column, bad)
-    count = len(rows)
-    batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)) if arrays else None
-    if batch is None:
-        batch = pa.RecordBatch.from_pylist([{}] * count, schema=pa.schema([]))
+    arrays = {name: _from_values(values, schema.find(name, table), bad) for name, values in columns.items()}
+    if not arrays and not required:  # rows that give nothing at all are rows nevertheless
+        arrays = {schema.names[0]: pa.nulls(len(rows), arrow_type(schema.columns[0].type))}
+    batch = pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
     return _from_arrow(batch, schema, table, required, bad, originals=rows)
 
 
-def _loses(kind: pa.DataType, wanted: DataType) -> bool:
-    """Whether values of Python objects must be looked at one by one: text for numbers, floats for integers."""
-    return bool(pa.types.is_floating(kind) and wanted.is_integer)
+# Python types whose values Arrow takes as they are. A list of only these is converted at once; what it does to a value
+# must be what `_convert` does to it alone, because a row's fate may not depend on its neighbours.
+_NATURAL: dict[str, set[type]] = {
+    **dict.fromkeys(INTEGERS, {int}),
+    "BOOLEAN": {bool},
+    "FLOAT": {float},
+    "DOUBLE": {float},
+    "STRING": {str},
+    "BINARY": {bytes},
+    "DATE": {date},
+    "TIMESTAMP": {datetime},
+    "DECIMAL": {Decimal},
+}
+_REFUSALS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ArithmeticError, ValueError, TypeError)
+
+
+def _from_values(values: list[Any], column: Column, bad: dict[int, str]) -> pa.Array:
+    kind = arrow_type(column.type)
+    if set(map(type, values)) <= {*_NATURAL[column.type.name], type(None)}:
+        try:
+            return pa.array(values, kind)
+        except _REFUSALS:
+            pass  # some value does not fit: find out which
+    return _convert_one_by_one(values, column, bad)
 
 
 def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) -> pa.Array:
@@ -168,18 +180,56 @@ def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) 
     out: list[Any] = []
     for index, value in enumerate(values):
         try:
-            if isinstance(value, str) and pa.types.is_timestamp(kind):
-                out.append(_timestamp(value))
-            elif isinstance(value, str) and kind != pa.string():
-                out.append(pa.scalar(value).cast(kind).as_py())
-            elif isinstance(value, float) and column.type.is_integer and value != int(value):
-                raise ValueError(value)
-            else:
-                out.append(pa.scalar(value, kind).as_py() if value is not None else None)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, OverflowError, TypeError):
+            out.append(None if value is None else pa.scalar(_convert(value, column.type), kind).as_py())
+        except _REFUSALS:
             bad.setdefault(index, _not_a(column, value))
             out.append(None)
     return pa.array(out, kind)
+
+
+def _convert(value: Any, kind: DataType) -> Any:
+    """A value as Arrow takes it for a column of this kind, or an error. Nothing is cut off or guessed."""
+    if hasattr(value, "item") and hasattr(value, "dtype"):  # a NumPy scalar
+        value = value.item()
+    if kind.name == "STRING":
+        return _only(str, value)
+    if kind.name == "BOOLEAN":
+        return _from_text(value, kind) if isinstance(value, str) else _only(bool, value)
+    if isinstance(value, bool):
+        raise TypeError(value)
+    if kind.name == "TIMESTAMP":
+        if isinstance(value, str):
+            return _timestamp(value)
+        is_day = isinstance(value, date) and not isinstance(value, datetime)
+        return datetime(value.year, value.month, value.day, tzinfo=UTC) if is_day else _only(datetime, value)
+    if kind.name == "DATE" and isinstance(value, datetime):
+        if value.timetz().replace(tzinfo=None) != time():
+            raise ValueError(value)
+        return value.date()
+    if isinstance(value, str):
+        return _from_text(value, kind)
+    if kind.name == "DATE":
+        return _only(date, value)
+    if kind.name == "BINARY":
+        return bytes(_only((bytes, bytearray, memoryview), value))
+    if kind.name == "DECIMAL":
+        return Decimal(repr(value)) if isinstance(value, float) else _only((int, Decimal), value)
+    if kind.is_integer:
+        whole = int(_only((int, float, Decimal), value))
+        if whole != value:
+            raise ValueError(value)
+        return whole
+    return float(_only((int, float, Decimal), value))
+
+
+def _only(types: type | tuple[type, ...], value: Any) -> Any:
+    if not isinstance(value, types):
+        raise TypeError(value)
+    return value
+
+
+def _from_text(value: str, kind: DataType) -> Any:
+    return pa.scalar(value).cast(arrow_type(kind)).as_py()
 
 
 def _timestamp(text: str) -> datetime:
@@ -261,7 +311,8 @@ def _row(batch: pa.RecordBatch, index: int) -> dict[str, Any]:
 
 
 def _text(row: Any) -> str:
-    return json.dumps(row if isinstance(row, (Mapping, str)) else list(row), default=str, ensure_ascii=False)
+    text = json.dumps(row if isinstance(row, (Mapping, str)) else list(row), default=str, ensure_ascii=False)
+    return text.encode(errors="backslashreplace").decode()  # half a surrogate pair is no text
 
 
 def row_texts(batch: pa.RecordBatch) -> list[str]:

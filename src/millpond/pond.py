@@ -20,7 +20,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from millpond import acts
 from millpond import catalog as definitions
+from millpond.acts.change import insert_standard
+from millpond.acts.feed import transform as feed_transform
+from millpond.acts.show import time_value
 from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
@@ -34,7 +38,6 @@ from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
-from millpond.runner import Runner
 from millpond.sources.base import open_source
 from millpond.sql.parser import parse
 from millpond.table import postgres
@@ -121,7 +124,7 @@ class Pond:
         self._check_open()
         result = Result()
         for statement in parse(text):
-            result = Runner(self).run(statement)
+            result = acts.run(self, statement)
         return result
 
     def append(self, table: str, rows: Any) -> Receipt:
@@ -134,7 +137,7 @@ class Pond:
         self.own()
         found = self.catalog.relation(table)
         if isinstance(found, StandardTable):
-            count = Runner(self).insert_standard(found, rows)
+            count = insert_standard(self, found, rows)
             return Receipt(found.name, count)
         receipt = self.intake(table).offer(rows)
         warn_malformed(receipt)
@@ -149,7 +152,7 @@ class Pond:
     def now(self, table: str) -> Any:
         """The table's time: nothing earlier is still to come. None before its first row."""
         self.refresh()
-        return Runner(self).time_value(self.stream(table))
+        return time_value(self.stream(table))
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 
@@ -214,7 +217,7 @@ class Pond:
                 "accepted": table.next_row,
                 "late": table.state.late,
                 "malformed": table.state.malformed,
-                "now": Runner(self).time_value(table),
+                "now": time_value(table),
             }
         pipeline = self._pipeline
         return {
@@ -381,7 +384,7 @@ class Pond:
             position = self.stream(feed.table).state.positions.get(feed.name)
             if position is not None:
                 reader.seek(position)
-            transform = Runner(self).feed_transform(feed)
+            transform = feed_transform(self, feed)
 
             def offer(rows: Any, origin: Origin, bad: Sequence[BadRow]) -> Receipt:
                 return self.intake(feed.table).offer(rows, origin, bad=bad)

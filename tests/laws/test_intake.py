@@ -73,8 +73,9 @@ def test_retention_keeps_the_history_period(
 
 
 mixed = st.one_of(
-    st.none(), st.integers(-(2**40), 2**40), st.floats(allow_nan=True), st.booleans(), st.text(max_size=4),
-    st.sampled_from(["1", "-7", "1.0", " 3", "nan", "true", "2026-01-01", "2026-01-01 00:00:00"]), st.dates(), st.binary(max_size=2),
+    st.none(), st.integers(-(2**70), 2**70), st.floats(allow_nan=True), st.booleans(), st.text(max_size=4), st.decimals(),
+    st.sampled_from(["1", "-7", "1.0", " 3", "nan", "true", "2026-01-01", "2026-01-01 00:00:00"]), st.dates(), st.datetimes(),
+    st.binary(max_size=2), st.just("\ud800"),
 )  # fmt: skip
 
 

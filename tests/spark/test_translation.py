@@ -11,7 +11,6 @@ import math
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar
@@ -28,6 +27,7 @@ from sqlglot.schema import MappingSchema
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.translate import SPARK_SETTINGS, NotOnDuckDB, configure, needs_spark, to_duckdb
 from tests.corpus import Case, load_corpus
+from tests.corpus.compare import assert_same
 from tests.corpus.tables import SCHEMA, TABLES
 
 CORPUS = load_corpus()
@@ -108,61 +108,6 @@ def translate(sql: str) -> str:
     except Exception as error:
         raise NotOnDuckDB(f"sqlglot: {error}") from error
     return to_duckdb(tree)
-
-
-def normal_type(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_large_string(kind):
-        return pa.string()
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us")
-    return kind
-
-
-def normal(value: object) -> object:
-    """A value that compares equal exactly when the engines agree."""
-    if isinstance(value, float):
-        return "NaN" if math.isnan(value) else value + 0.0
-    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
-
-
-def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
-    return [tuple(normal(value) for value in row.values()) for row in _renamed(table).to_pylist()]
-
-
-def _renamed(table: pa.Table) -> pa.Table:
-    return table.rename_columns([str(i) for i in range(table.num_columns)])
-
-
-def sums_doubles(sql: str) -> bool:
-    return re.search(r"\b(sum|avg)\s*\(", sql, re.IGNORECASE) is not None
-
-
-def assert_same(case: Case, mine: pa.Table, spark: pa.Table) -> None:
-    if not case.our_names:
-        assert mine.column_names == spark.column_names
-    assert [normal_type(f.type) for f in mine.schema] == [normal_type(f.type) for f in spark.schema]
-    found, expected = rows_of(mine), rows_of(spark)
-    assert len(found) == len(expected)
-    if sums_doubles(case.sql):
-        found, expected = _sorted(found, case), _sorted(expected, case)
-        for a, b in zip(found, expected, strict=True):
-            assert all(_close(x, y) for x, y in zip(a, b, strict=True)), (a, b)
-    elif case.ordered:
-        assert found == expected
-    else:
-        assert Counter(found) == Counter(expected)
-
-
-def _sorted(rows: list[tuple[object, ...]], case: Case) -> list[tuple[object, ...]]:
-    if case.ordered:
-        return rows
-    return sorted(rows, key=lambda row: [f"{v:.6e}" if isinstance(v, float) else str(v) for v in row])
-
-
-def _close(a: object, b: object) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or math.isclose(a, b, rel_tol=1e-12)
-    return a == b
 
 
 def run_local(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

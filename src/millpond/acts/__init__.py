@@ -1,0 +1,40 @@
+"""What each statement does to a pond: one function a statement. `run` finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from millpond.acts import ask, change, define, show
+from millpond.errors import SqlError
+from millpond.result import Result
+from millpond.sql import statements as st
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+_ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
+    st.Select: ask.select,
+    st.Explain: ask.explain_statement,
+    st.Insert: change.insert,
+    st.Update: change.update,
+    st.Delete: change.delete,
+    st.CreateStreamingTable: define.create_streaming,
+    st.CreateStandardTable: define.create_standard,
+    st.CreateIndex: define.create_index,
+    st.CreateSource: define.create_source,
+    st.Drop: define.drop,
+    st.AlterTable: define.alter,
+    st.Describe: show.describe_relation,
+    st.Show: show.show,
+}
+
+
+def run(pond: Pond, statement: st.Statement) -> Result:
+    """Carry out a statement; an error about it says where in its text."""
+    try:
+        return _ACTS[type(statement)](pond, statement)
+    except SqlError as error:
+        if error.span is None:
+            raise
+        raise error.at(statement.sql, error.span) from error.__cause__

@@ -1,0 +1,83 @@
+"""SELECT and EXPLAIN: bind, plan, and hand the plan to the engine it names."""
+
+from __future__ import annotations
+
+import time as clock_time
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.errors import EngineError, UnsupportedSql
+from millpond.query.bind import Bound, bind
+from millpond.query.explain import explain
+from millpond.query.plan import Plan, make_plan
+from millpond.result import Result
+from millpond.sql import statements as st
+from millpond.sql.translate import NotOnDuckDB
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+
+def select(pond: Pond, statement: st.Select) -> Result:
+    return Result(ask(pond, plan_query(pond, statement.query, statement.sql)))
+
+
+def plan_query(pond: Pond, query: exp.Expr, sql: str) -> Plan:
+    pond.refresh()
+    bound = bind(query, pond.catalog, sql)
+    return _plan_bound(pond, bound)
+
+
+def _plan_bound(pond: Pond, bound: Bound) -> Plan:
+    config = pond.config
+    return make_plan(bound, pond, engine=config.engine, large_rows=config.large_rows)
+
+
+def ask(pond: Pond, plan: Plan) -> pa.Table:
+    rows = _locally(pond, plan) if plan.engine == "duckdb" else _on_spark(pond, plan)
+    return rows.rename_columns(list(plan.bound.names)) if rows.num_columns == len(plan.bound.names) else rows
+
+
+def _locally(pond: Pond, plan: Plan) -> pa.Table:
+    try:
+        return pond.local.run(plan).rows
+    except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
+        if pond.config.engine == "duckdb":
+            raise EngineError(
+                "this query cannot run on DuckDB", detail=str(refusal), hint="Leave the choice to millpond."
+            ) from refusal
+        return _on_spark(pond, plan)
+
+
+def _on_spark(pond: Pond, plan: Plan) -> pa.Table:
+    from millpond.query.on_spark import run_on_spark
+    from millpond.spark.session import get_session
+
+    return run_on_spark(plan, get_session(pond.config.spark_master, pond.config.spark_memory))
+
+
+def explain_statement(pond: Pond, statement: st.Explain) -> Result:
+    inner = statement.statement
+    if not isinstance(inner, st.Select):
+        raise UnsupportedSql("only a SELECT can be explained", sql=statement.sql, span=inner.span)
+    plan = plan_query(pond, inner.query, inner.sql)
+    lines = explain(plan)
+    if statement.analyze:
+        begin = clock_time.perf_counter()
+        count, read = _measured(pond, plan)
+        took = (clock_time.perf_counter() - begin) * 1000
+        lines.append(f"ran: {count:,} rows in {took:.1f} ms{read}")
+    return Result(pa.table({"plan": lines}))
+
+
+def _measured(pond: Pond, plan: Plan) -> tuple[int, str]:
+    """How many rows a query gives, and in words what it really read."""
+    if plan.engine == "duckdb":
+        try:
+            answer = pond.local.run(plan, profile=True)
+            return answer.rows.num_rows, f", {answer.rows_read:,} rows and {answer.bytes_read:,} bytes read"
+        except NotOnDuckDB as refusal:
+            return _on_spark(pond, plan).num_rows, f", on Spark after all: {refusal}"
+    return _on_spark(pond, plan).num_rows, ""

@@ -1,0 +1,154 @@
+"""INSERT, UPDATE and DELETE: rows in, and one-time changes of rows that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.acts.ask import ask, plan_query
+from millpond.acts.define import no_table
+from millpond.acts.feed import create_feed, reads_source
+from millpond.acts.values import as_query, givable
+from millpond.arrow import arrow_schema, integers, to_batch
+from millpond.catalog import Source, StandardTable, StreamingTable
+from millpond.errors import IntakeError, SqlError, UnsupportedSql
+from millpond.failpoints import reach
+from millpond.ingest.intake import Receipt, warn_malformed
+from millpond.result import Result
+from millpond.schema import SEQ, DataType, Schema
+from millpond.sql import statements as st
+from millpond.table import postgres
+from millpond.table.rewrite import Change, rewrite, with_values, without_rows
+from millpond.table.store import Store
+from millpond.table.stream import with_seq
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+
+def insert(pond: Pond, statement: st.Insert) -> Result:
+    pond.own()
+    target = pond.catalog.relation(statement.table)
+    if target is None:
+        pond.catalog.streaming_table(statement.table)  # raises, with the nearest name
+    if isinstance(target, Source):
+        raise UnsupportedSql(f'source "{target.name}" cannot be inserted into', hint="Rows only come out of a source.")
+    assert target is not None
+    query = as_query(statement.query)
+    if reads_source(pond, query):
+        return create_feed(pond, statement, target, query)
+    wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
+    _type_nulls(query, [target.columns.find(c, target.name).type for c in wanted])
+    rows = ask(pond, plan_query(pond, query, statement.sql))
+    if rows.num_columns != len(wanted):
+        raise SqlError(
+            f'{rows.num_columns} values are offered for {len(wanted)} columns of "{target.name}"',
+            detail=f"The columns are: {', '.join(wanted)}.",
+            sql=statement.sql,
+            span=statement.span,
+        )
+    rows = rows.rename_columns(wanted)
+    if isinstance(target, StandardTable):
+        count = insert_standard(pond, target, rows)
+        return Result(message=f"{count} rows inserted")
+    receipt = pond.intake(target.name).offer(rows)
+    warn_malformed(receipt)
+    return Result(message=_told(receipt))
+
+
+def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
+    """Add rows to a standard table; a row that cannot be converted is an error and nothing is added."""
+    offer = to_batch(rows, target.columns, target.name)
+    if offer.bad:
+        first = offer.bad[0]
+        raise IntakeError(
+            f'row {first.index} does not fit standard table "{target.name}": {first.reason}',
+            detail=f"{len(offer.bad)} rows are malformed; none was inserted.",
+        )
+    table = pa.Table.from_batches([offer.batch])
+    if target.postgres is not None:
+        return postgres.insert(target.postgres, target.postgres_table or target.name, table)
+    with pond.work:
+        return pond.standard(target).insert(table)
+
+
+def delete(pond: Pond, statement: st.Delete) -> Result:
+    select = exp.select(exp.column(SEQ)).from_(statement.table)
+    count = _change(pond, statement, select, statement.where, {})
+    return Result(message=f"{count} rows deleted")
+
+
+def update(pond: Pond, statement: st.Update) -> Result:
+    assignments = {name.lower(): value for name, value in statement.assignments}
+    select = exp.select(exp.column(SEQ)).from_(statement.table)
+    count = _change(pond, statement, select, statement.where, assignments)
+    return Result(message=f"{count} rows updated")
+
+
+def _change(
+    pond: Pond,
+    statement: st.Update | st.Delete,
+    select: exp.Select,
+    where: exp.Expr | None,
+    assignments: dict[str, exp.Expr],
+) -> int:
+    pond.own()
+    target = pond.catalog.relation(statement.table)
+    if target is None or isinstance(target, Source):
+        raise no_table(pond, statement.table, statement)
+    if isinstance(target, StandardTable) and target.postgres is not None:
+        raise UnsupportedSql(f'"{target.name}" lives in PostgreSQL', hint="Change its rows there.")
+    for name, value in assignments.items():
+        column = target.columns.find(name, target.name)
+        if isinstance(target, StreamingTable) and name in (target.time_column, *target.shard_by):
+            raise UnsupportedSql(
+                f'column "{name}" decides where a row is kept and cannot be updated',
+                hint="Delete the row and insert it again.",
+            )
+        select = select.select(exp.alias_(exp.cast(value.copy(), str(column.type), dialect="spark"), name))
+    if where is not None:
+        select = select.where(where.copy())
+    with pond.work:
+        if isinstance(target, StreamingTable):
+            pond.archive_in_place()
+            table = pond.stream(target.name)
+            store, columns = table.rows, table.stored
+        else:
+            store, columns = pond.standard(target).store, with_seq(target.columns)
+        rows = ask(pond, plan_query(pond, select, statement.sql)).sort_by(SEQ)
+        if rows.num_rows:
+            wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
+            rows = rows.select(wanted.names).cast(wanted) if assignments else rows
+            _rewrite(pond, store, columns, rows, with_values(rows) if assignments else without_rows)
+        return int(rows.num_rows)
+
+
+def _rewrite(pond: Pond, store: Store, columns: Schema, rows: pa.Table, change: Change) -> None:
+    add, remove = rewrite(store, columns, integers(rows[SEQ]), change)
+    clock = pond.clock
+    reach("update.before_commit")
+    store.commit(add=add, remove=remove, operation="UPDATE", now_ms=clock.micros() // 1000, age=clock.monotonic())
+    reach("update.after_commit")
+
+
+def _told(receipt: Receipt) -> str:
+    text = f"{receipt.accepted} rows inserted"
+    if receipt.rejected:
+        text += f", {receipt.rejected} rejected ({receipt.late} late, {receipt.malformed} malformed)"
+        text += f": see {receipt.table}_rejected"
+    return text
+
+
+def _type_nulls(query: exp.Expr, kinds: Sequence[DataType]) -> None:
+    """Where a VALUES list or a SELECT has nothing but NULL for a column, give it the type of the column it is for."""
+    source = query.args.get("from_")
+    rows = [query.expressions]
+    if query.is_star and source is not None and isinstance(source.this, exp.Values):
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in source.this.expressions]
+    for items, kind in zip(zip(*rows, strict=False), kinds, strict=False):
+        if all(isinstance(item, exp.Null) for item in items):
+            for item in items:
+                item.replace(exp.cast(exp.Null(), str(kind), dialect="spark"))

@@ -1,0 +1,96 @@
+"""Continuous inserts: what a feed may say, and what it does to each batch of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.acts.values import as_query, givable
+from millpond.catalog import Feed, StandardTable, StreamingTable
+from millpond.errors import CatalogError, SqlError, UnsupportedSql
+from millpond.query.bind import Bound, bind
+from millpond.query.local import with_relations
+from millpond.result import Result
+from millpond.sql import statements as st
+from millpond.sql.parser import parse
+from millpond.sql.translate import NotOnDuckDB, to_duckdb
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+
+def reads_source(pond: Pond, query: exp.Expr) -> bool:
+    sources = pond.catalog.sources
+    return any(t.name.lower() in sources for t in query.find_all(exp.Table))
+
+
+def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | StandardTable, query: exp.Expr) -> Result:
+    if not isinstance(target, StreamingTable):
+        raise UnsupportedSql("a source can only flow into a streaming table", sql=statement.sql, span=statement.span)
+    bound = bind(query, pond.catalog, statement.sql, allow_sources=True)
+    if len(bound.uses) != 1 or _has_state(bound.tree):
+        raise UnsupportedSql(
+            "a feed takes each row by itself",
+            detail="Its SELECT may choose, compute and filter, from one source.",
+            hint="Aggregate and join in queries over the streaming table.",
+            sql=statement.sql,
+            span=statement.span,
+        )
+    source = next(iter(bound.uses.values())).table
+    wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
+    if len(bound.tree.named_selects) != len(wanted):
+        raise SqlError(
+            f'{len(bound.tree.named_selects)} values are offered for {len(wanted)} columns of "{target.name}"',
+            detail=f"The columns are: {', '.join(wanted)}.",
+            sql=statement.sql,
+            span=statement.span,
+        )
+    name = f"{target.name}_from_{source.name}"
+    if name in pond.catalog.feeds:
+        raise CatalogError(f'feed "{name}" exists already', hint=f"Drop it first: DROP FEED {name}.")
+    text = statement.sql[statement.span.start : statement.span.end]
+    feed = Feed(name, target.name, source.name, tuple(wanted), text)
+    with pond.work:
+        pond.change_catalog(pond.catalog.with_feed(feed))
+        pond.start_feed(feed)
+    return Result(message=f'feed "{name}" created: rows of "{source.name}" flow into "{target.name}"')
+
+
+def transform(pond: Pond, feed: Feed) -> Callable[[pa.Table], pa.Table]:
+    """What a feed does to each batch of its source."""
+    statement = parse(feed.sql)[0]
+    assert isinstance(statement, st.Insert)
+    bound = bind(as_query(statement.query), pond.catalog, feed.sql, allow_sources=True)
+    columns = list(feed.columns)
+    if _is_whole(bound):
+        return lambda rows: rows.rename_columns(columns)
+    try:
+        text = with_relations(["__r0 AS (SELECT * FROM offered)"], to_duckdb(bound.tree))
+    except NotOnDuckDB as refusal:
+        raise UnsupportedSql(
+            "this SELECT cannot run in a feed", detail=str(refusal), hint="Use simpler expressions."
+        ) from refusal
+    local = pond.local
+    return lambda rows: local.run_over(text, {"offered": rows}).rename_columns(columns)
+
+
+def _has_state(tree: exp.Query) -> bool:
+    if not isinstance(tree, exp.Select) or any(
+        tree.args.get(k)
+        for k in ("group", "distinct", "having", "limit", "offset", "order", "joins", "with_", "laterals")
+    ):
+        return True
+    return any(True for _ in tree.find_all(exp.AggFunc, exp.Window, exp.Subquery))
+
+
+def _is_whole(bound: Bound) -> bool:
+    """Whether a feed's SELECT takes all columns of its source as they are."""
+    tree = bound.tree
+    if not isinstance(tree, exp.Select) or tree.args.get("where"):
+        return False
+    use = next(iter(bound.uses.values()))
+    plain = [e.this if isinstance(e, exp.Alias) else e for e in tree.expressions]
+    return [e.name if isinstance(e, exp.Column) else None for e in plain] == use.columns.names
