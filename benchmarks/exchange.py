@@ -15,10 +15,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-import duckdb
 import millpond
 from benchmarks.harness import CREATE, DECLARED, SUMS, Options, Report, check_sums, median, pieces, sums, traffic
 from millpond.arrow import arrow_schema

@@ -18,6 +18,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +252,7 @@ def _tell(report: Report, watch: Watch, rows: int, took: float, version: Any) ->
     edges = [0, 0.1, 1, 2, 4, 8, 16, 32, 1000]
     counts = np.histogram(sizes, edges)[0]
     report.add(file_bytes=[f.size for f in version.files.values()])
-    named = [f"{a:g}-{b:g} MB" if b < 1000 else f"over {a:g} MB" for a, b in zip(edges, edges[1:], strict=False)]
+    named = [f"{a:g}-{b:g} MB" if b < 1000 else f"over {a:g} MB" for a, b in pairwise(edges)]
     report.table(
         "Archive files by size", [{"size": n, "files": int(c)} for n, c in zip(named, counts, strict=True) if c]
     )
@@ -268,7 +269,7 @@ def _intervals(watch: Watch) -> list[dict[str, float]]:
             "accepted rows/s": int((b["accepted"] - a["accepted"]) / (b["at"] - a["at"])),
             "archived rows/s": int((b["archived"] - a["archived"]) / (b["at"] - a["at"])),
         }
-        for a, b in zip(marks, marks[1:], strict=False)
+        for a, b in pairwise(marks)
         if b["at"] > a["at"]
     ]
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
@@ -51,6 +52,7 @@ END = 180 * 60
 RATE, PIECE = 50_000, 10_000
 
 Times = dict[tuple[str, str], list[float]]
+Counts = npt.NDArray[np.int64]
 
 
 def run(options: Options, report: Report) -> None:
@@ -60,7 +62,8 @@ def run(options: Options, report: Report) -> None:
         millpond.connect(options.workdir / "pond", spark_master="local[2]") as db,
         postgres(options.workdir / "postgres") as connection,
     ):
-        asker = _load(db, connection, load, report)
+        counts = np.zeros(1 << 20, dtype=np.int64)
+        asker = _load(db, connection, load, counts, report)
         cursor = connection.cursor()
         bare = duckdb.connect()
         bare.execute("SET parquet_metadata_cache = true").fetchall()
@@ -75,7 +78,7 @@ def run(options: Options, report: Report) -> None:
         db.archive()
         quiet = _ask(db, bare, asker, systems, repeats, None)
         report.say("asked without inflow")
-        inflow = Inflow(db, load, options.size(RATE, 5_000))
+        inflow = Inflow(db, load, options.size(RATE, 5_000), counts)
         tail = db.stream("posreports").rows.tail
         inflow.start()
         with Watch(lambda: {"tail": tail.rows, "archived": tail.start}) as watch:
@@ -96,8 +99,8 @@ def run(options: Options, report: Report) -> None:
 # -- loading ----------------------------------------------------------------------------------------------------------
 
 
-def _load(db: Pond, connection: Any, load: float, report: Report) -> Asker:
-    """The history into both, in pieces of a minute; a sample of its rows to ask about."""
+def _load(db: Pond, connection: Any, load: float, counts: Counts, report: Report) -> Asker:
+    """The history into both, in pieces of a minute; a sample of its rows to ask about. `counts`: rows of each second."""
     db.sql(CREATE)
     connection.execute(POSTGRES_TABLE)
     expected: Any = 0
@@ -109,6 +112,7 @@ def _load(db: Pond, connection: Any, load: float, report: Report) -> Asker:
             csv.write_csv(table, text, csv.WriteOptions(include_header=False))
             copy.write(text.getbuffer())
             expected = expected + sums(table)
+            np.add.at(counts, table["t"].to_numpy(), 1)
             sample.append(table.take(np.arange(0, table.num_rows, 97)))
     db.archive()
     for statement in (*POSTGRES_INDEXES, "VACUUM ANALYZE posreports", "CHECKPOINT"):
@@ -132,15 +136,15 @@ def _look_at_files(db: Pond, bare: duckdb.DuckDBPyConnection) -> None:
 
 
 class Inflow(threading.Thread):
-    """Appends live traffic at a steady pace; knows what it has appended."""
+    """Appends live traffic at a steady pace, and counts the rows of each second."""
 
-    def __init__(self, db: Pond, load: float, rate: int) -> None:
+    def __init__(self, db: Pond, load: float, rate: int, counts: Counts) -> None:
         super().__init__(daemon=True)
         self._db = db
         self._load = load
         self._pause = PIECE / rate
         self._ended = threading.Event()
-        self._seconds = np.zeros(1 << 20, dtype=np.int64)  # rows of each second since END
+        self._counts = counts
         self.rows = 0
         self.behind = 0.0
         self.took: list[float] = []
@@ -158,9 +162,8 @@ class Inflow(threading.Thread):
             assert receipt.accepted == table.num_rows, f"of {table.num_rows} rows, {receipt.accepted} were accepted"
             self.took.append(took)
             self.rows += receipt.accepted
+            np.add.at(self._counts, table["t"].to_numpy(), 1)
             self.until = table["t"][-1].as_py()
-            times = table["t"].to_numpy() - END
-            np.add.at(self._seconds, times, 1)
         self.elapsed = time.monotonic() - begin
 
     def _traffic(self) -> Iterator[pa.Table]:
@@ -171,8 +174,8 @@ class Inflow(threading.Thread):
             yield from pieces((shifted(table, shift) for table in live), PIECE)
 
     def count(self, low: int, high: int) -> int:
-        """Rows appended with a time in [low, high), for `high` up to `until`."""
-        return int(self._seconds[max(0, low - END) : high - END].sum())
+        """Rows there are with a time in [low, high), for `high` up to `until`."""
+        return int(self._counts[low:high].sum())
 
     def stop(self) -> None:
         self._ended.set()
@@ -215,7 +218,7 @@ def _ask_live(db: Pond, asker: Asker, name: str, inflow: Inflow, times: Times) -
     sql = asker.about(name, int(asker.random.integers(1 << 30)), low, high)
     took, answer = timed(lambda: db.sql(sql).arrow())
     times.setdefault((name, "millpond, live"), []).append(took)
-    if name == "hour" and low >= END:
+    if name == "hour":
         counted = sum(answer["reports"].to_pylist())
         assert counted == inflow.count(low, high), f"{counted} rows instead of {inflow.count(low, high)}: {sql}"
 

@@ -19,7 +19,7 @@ REPEATS = 10
 
 
 def run(options: Options, report: Report) -> None:
-    rows = [t for t in minutes(traffic(minutes=options.size(22, 2)))]
+    rows = list(minutes(traffic(xways=options.size(4, 1), minutes=options.size(20, 2))))
     home, called = _false_java(options.workdir)
     environment = {**os.environ, "JAVA_HOME": str(home), "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from millpond import acts
 from millpond import catalog as definitions
+from millpond.acts import run as run_statement
 from millpond.acts.change import insert_standard
 from millpond.acts.feed import transform as feed_transform
 from millpond.acts.show import time_value
@@ -124,7 +124,7 @@ class Pond:
         self._check_open()
         result = Result()
         for statement in parse(text):
-            result = acts.run(self, statement)
+            result = run_statement(self, statement)
         return result
 
     def append(self, table: str, rows: Any) -> Receipt:

@@ -7,6 +7,7 @@ only in what comes next.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -22,7 +23,8 @@ import psutil
 import pytest
 
 from millpond import failpoints
-from millpond.errors import NotAPond
+from millpond.errors import DiskFull, NotAPond
+from millpond.ingest.intake import Origin
 from tests.faults.ledger import TABLE, Ledger, check, next_operation, open_pond, perform, wait_until
 
 PROGRAM = Path(__file__).with_name("crash_writer.py")
@@ -196,3 +198,122 @@ def test_killed_with_the_pipeline(tmp_path: Path) -> None:
     assert writer.returncode == KILLED, said
     psutil.wait_procs(family, timeout=30)
     compare_and_go_on(folder, ledger, 7)
+
+
+# -- what recovery got wrong once ------------------------------------------------------------------------------------
+
+PLAIN = "CREATE STREAMING TABLE t (at BIGINT, id BIGINT) TIMESTAMP BY at WITH (shards = 1)"
+
+
+def one(id: int, at: int | None = None) -> list[dict[str, int]]:
+    return [{"at": id if at is None else at, "id": id}]
+
+
+def test_the_intake_does_not_go_back_to_an_older_frame(tmp_path: Path) -> None:
+    """A frame without rows (a heartbeat, or a source's position) lies before rows that are archived."""
+    with open_pond(tmp_path / "pond") as db:
+        db.sql(PLAIN)
+        db.advance("t", 5)
+        db.intake("t").offer([], Origin("source", 1))
+        db.intake("t").offer([*one(10), *one(2)], Origin("source", 3))
+        db.archive_in_place()
+        state = db.stream("t").state
+    with open_pond(tmp_path / "pond") as db:
+        assert db.stream("t").state == state
+        assert (state.positions, state.highest, state.late) == ({"source": 3}, 10, 1)
+        db.append("t", one(11))
+        assert db.stream("t").state.positions == {"source": 3}
+
+
+def test_log_files_that_start_at_the_same_row(tmp_path: Path) -> None:
+    """The first holds only a heartbeat; a new column makes a second one. Its rows are read after, not before it."""
+    for number in range(3):
+        with open_pond(tmp_path / "pond") as db:
+            if not number:
+                db.sql(PLAIN)
+                db.advance("t", 5)
+            db.sql(f"ALTER TABLE t ADD COLUMN c{number} INT")
+            db.append("t", [{"at": 10 + number, "id": number, f"c{number}": number}])
+            db.advance("t", 10 + number)
+        with open_pond(tmp_path / "pond") as db:
+            assert db.sql("SELECT id FROM t ORDER BY id").rows() == [(i,) for i in range(number + 1)]
+            assert db.now("t") == 10 + number
+
+
+def test_small_appends_around_new_columns(tmp_path: Path) -> None:
+    """Small blocks of the tail are merged, also when they have unlike columns; an error after the log has the rows
+    would give the next rows the same numbers."""
+    with open_pond(tmp_path / "pond") as db:
+        db.sql(PLAIN)
+        for number in range(12):
+            db.append("t", one(number))
+            if number % 3 == 2:
+                db.sql(f"ALTER TABLE t ADD COLUMN c{number} INT")
+        assert db.sql("SELECT _seq, id, c8 FROM t ORDER BY id").rows() == [(i, i, None) for i in range(12)]
+
+
+def test_rejected_rows_are_ahead_of_rows(tmp_path: Path) -> None:
+    """A crash fell between the two commits of a large round, and the next round is a smaller one that also merges
+    files of rejected rows: their position stays."""
+    folder = tmp_path / "pond"
+    with open_pond(folder) as db:
+        db.sql(PLAIN)
+        db.append("t", one(100))
+        for number in range(7):
+            db.append("t", one(number))  # late
+            db.archive_in_place()
+        for number in range(200, 204):
+            db.append("t", [*one(number), *one(number - 100)])
+        tasks = db.next_tasks(force=True)
+        results = [task.run(f"first-{i}") for i, task in enumerate(tasks)]
+        table = db.stream("t")
+        with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(table.rows, "commit", _interrupt)
+            db.commit_results(results)
+        assert (table.rejected.manifest.current.position, table.rows.manifest.current.position) == (11, 1)
+    with open_pond(folder, block_rows=8) as db:
+        db.append("t", one(300))
+        frames = db.stream("t").frames
+        assert len(frames) == 5
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("millpond.table.keeper.choose_frames", lambda found, *_, **__: list(found)[:1])
+            patched.setattr("millpond.table.keeper.choose_files", lambda found, _: [found] if len(found) > 1 else [])
+            db.archive_in_place()
+        assert db.sql("SELECT id FROM t ORDER BY id").rows() == [(100,), (200,), (201,), (202,), (203,), (300,)]
+        assert db.sql("SELECT count(*), count(DISTINCT _seq) FROM t_rejected").rows() == [(11, 11)]
+
+
+def _interrupt(**_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_commit_whose_sync_failed_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_pond(tmp_path / "pond") as db:
+        db.sql(PLAIN)
+        db.append("t", one(1))
+        with monkeypatch.context() as patched:
+            patched.setattr("millpond.durable.sync_folder", _no_commit_lasts)
+            with pytest.raises(DiskFull):
+                db.archive_in_place()
+        db.archive_in_place()
+        assert db.status()["tables"]["t"]["archived_rows"] == 1
+
+
+def _no_commit_lasts(folder: Path) -> None:
+    if folder.name == "_delta_log":
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_rows_converted_before_a_column_was_added(tmp_path: Path) -> None:
+    """The column is added between the conversion of the rows and their append."""
+    with open_pond(tmp_path / "pond") as db:
+        db.sql(PLAIN)
+        intake = db.intake("t")
+        intake._make_room = lambda _: db.sql("ALTER TABLE t ADD COLUMN c INT")  # type: ignore[assignment,return-value]
+        intake.offer(one(1))
+        intake._make_room = lambda _: None
+        intake.offer([{"at": 2, "id": 2, "c": 2}])
+    with open_pond(tmp_path / "pond") as db:
+        assert db.sql("SELECT id, c FROM t ORDER BY id").rows() == [(1, None), (2, 2)]
+        db.archive_in_place()
+        assert db.sql("SELECT id, c FROM t ORDER BY id").rows() == [(1, None), (2, 2)]

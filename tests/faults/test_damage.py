@@ -474,7 +474,8 @@ def test_a_copy_of_a_pond_is_a_pond(pond: Path, tmp_path: Path) -> None:
 
 # -- others at work -------------------------------------------------------------------------------------------------
 
-READS = 3_000
+READS = 2_000
+APPENDS = 200
 FORGETTING = (
     "CREATE STREAMING TABLE s (at BIGINT, id BIGINT) TIMESTAMP BY at RANGE INTERVAL '40' SECOND WITH (shards = 2)"
 )
@@ -501,7 +502,7 @@ def test_a_reader_beside_a_writer(quick_path: Path) -> None:
                     count += 1
                     assert writer.poll() is None, writer.stderr.read() if writer.stderr else ""
                     assert count < 100 * READS, "the writer does not get on"
-                    first, end = seen(db, by_sql=count % 25 == 0)
+                    first, end = seen(db, by_sql=count % 40 == 0)
                     assert first >= low
                     assert end >= high
                     low, high = first, end
@@ -572,11 +573,20 @@ def test_threads_that_append_ask_and_archive(quick_path: Path) -> None:
 
         def append(writer: int) -> None:
             random = Random(writer)
-            while not stop.is_set():
+            for number in range(APPENDS):
                 size = random.choice([1, 1, 1, 5, 300])
                 new = range(counts[writer], counts[writer] + size)
                 assert db.append("t", [{"at": 1, "writer": writer, "id": i} for i in new]).accepted == size
                 counts[writer] += size
+                if writer and number % 50 == 25:
+                    altering.release()
+                if stop.is_set():
+                    return
+
+        def alter() -> None:
+            for column in range(APPENDS // 50):
+                assert altering.acquire(timeout=60)
+                db.sql(f"ALTER TABLE t ADD COLUMN c{column} INT")
 
         def archive() -> None:
             while not stop.is_set():
@@ -591,7 +601,6 @@ def test_threads_that_append_ask_and_archive(quick_path: Path) -> None:
                     assert count == distinct == highest + 1
                     assert count >= max(before[writer], floor[writer])
                     before[writer] = count
-                asked.release()
 
         def guarded(work: Callable[[], None]) -> None:
             try:
@@ -599,22 +608,19 @@ def test_threads_that_append_ask_and_archive(quick_path: Path) -> None:
             except BaseException as error:
                 failures.append(error)
                 stop.set()
-                asked.release()
 
-        asked = threading.Semaphore(0)
-        works = [lambda: append(0), lambda: append(1), archive, ask, ask]
-        threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+        altering = threading.Semaphore(0)
+        works = [lambda: append(0), lambda: append(1), alter, archive, ask, ask]
+        threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
         for thread in threads:
             thread.start()
-        for column in range(4):
-            for _ in range(40):
-                assert asked.acquire(timeout=60)
-            if not failures:
-                db.sql(f"ALTER TABLE t ADD COLUMN c{column} INT")
+        for thread in threads[:3]:
+            thread.join(120)
         stop.set()
         for thread in threads:
             thread.join(60)
         assert not failures, failures
+        assert not any(t.is_alive() for t in threads)
     with open_pond(quick_path / "pond") as db:
         found = db.sql("SELECT writer, count(*), count(DISTINCT id), max(id) FROM t GROUP BY writer ORDER BY 1").rows()
         assert found == [(w, n, n, n - 1) for w, n in enumerate(counts)]
