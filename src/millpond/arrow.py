@@ -152,7 +152,7 @@ def _from_objects(rows: list[Any], schema: Schema, table: str, required: Sequenc
 # Python types whose values Arrow takes as they are. A list of only these is converted at once; what it does to a value
 # must be what `_convert` does to it alone, because a row's fate may not depend on its neighbours.
 _NATURAL: dict[str, set[type]] = {
-    **dict.fromkeys(INTEGERS, {int}),
+    **{name: {int} for name in INTEGERS},
     "BOOLEAN": {bool},
     "FLOAT": {float},
     "DOUBLE": {float},

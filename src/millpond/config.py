@@ -17,7 +17,7 @@ from millpond.errors import CatalogError, nearest
 class Config:
     """How a pond works. None of these changes an answer.
 
-    block_rows      rows of a shard that make a block worth archiving; about 10 MB of Parquet for eight integers
+    block_rows      rows of a shard that make a block worth archiving: four slices, 15 to 25 MB for eight integers
     block_age       a block is archived after this time even if it is small
     tick            how often the pipeline looks for work
     tail_bytes      bound on the tail of a table in memory; intake waits (or fails without a pipeline) beyond it
@@ -30,7 +30,7 @@ class Config:
     engine          'auto', or 'duckdb' / 'spark' to force one (for tests and comparisons)
     """
 
-    block_rows: int = 1_000_000
+    block_rows: int = 1_966_080
     block_age: timedelta = timedelta(seconds=60)
     tick: timedelta = timedelta(seconds=1)
     tail_bytes: int = 2 << 30

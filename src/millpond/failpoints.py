@@ -54,7 +54,8 @@ def arm(text: str) -> None:
         kind, _, passes = action.partition("@")
         if name not in NAMES or kind != "kill" or not (passes or "1").isdigit():
             raise CatalogError(
-                f'failpoint "{item}" cannot be armed', hint="Write <name>=kill or <name>=kill@<pass>; see failpoints.py."
+                f'failpoint "{item}" cannot be armed',
+                hint="Write <name>=kill or <name>=kill@<pass>; see failpoints.py.",
             )
         armed[name] = int(passes or 1)
     _armed.clear()

@@ -64,6 +64,8 @@ def run(arguments: list[str]) -> None:
     thread = threading.Thread(target=archive_for_ever, args=(db, Random(given.seed + 1), stop))
     if given.spark:
         db.start()
+        assert db._pipeline is not None
+        assert db._pipeline.ready.wait(120)
     else:
         thread.start()
     count = 0

@@ -57,13 +57,19 @@ class Ledger:
         self.path = path
         self.operations: list[Operation] = []
         self._open: Operation | None = None
+        self.next_id = 0  # never offered, also counting appends that a crash lost
         for line in path.read_text().splitlines() if path.exists() else []:
             entry = json.loads(line)
             if "op" in entry:
-                self._open = entry
+                self._begin(entry)
             else:
                 self._close(entry["taken"])
         self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def _begin(self, operation: Operation) -> None:
+        self._open = operation
+        if operation["op"] == "append":
+            self.next_id = operation["first"] + sum(operation[k] for k in ("good", "late", "bad"))
 
     def _close(self, taken: bool) -> None:
         assert self._open is not None
@@ -83,7 +89,7 @@ class Ledger:
     def trying(self, operation: Operation) -> None:
         assert self._open is None
         self._write(operation)
-        self._open = operation
+        self._begin(operation)
 
     def closed(self, *, taken: bool) -> None:
         self._write({"taken": taken})
@@ -127,7 +133,9 @@ def perform(db: Pond, ledger: Ledger, operation: Operation) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RowsRejected)
             receipt = db.append(TABLE, rows)
-        assert (receipt.accepted, receipt.late, receipt.malformed) == tuple(operation[k] for k in ("good", "late", "bad"))
+        assert (receipt.accepted, receipt.late, receipt.malformed) == tuple(
+            operation[k] for k in ("good", "late", "bad")
+        )
     elif kind == "advance":
         db.advance(TABLE, operation["at"])
     elif kind == "create":
@@ -137,7 +145,9 @@ def perform(db: Pond, ledger: Ledger, operation: Operation) -> None:
     elif kind == "alter":
         db.sql(f"ALTER TABLE {TABLE} ADD COLUMN extra BIGINT")
     elif kind == "update":
-        db.sql(f"UPDATE {TABLE} SET ver = {operation['ver']} WHERE id >= {operation['low']} AND id < {operation['high']}")
+        db.sql(
+            f"UPDATE {TABLE} SET ver = {operation['ver']} WHERE id >= {operation['low']} AND id < {operation['high']}"
+        )
     else:
         assert kind == "delete"
         db.sql(f"DELETE FROM {TABLE} WHERE id >= {operation['low']} AND id < {operation['high']}")
@@ -149,10 +159,9 @@ def next_operation(ledger: Ledger, random: Random) -> Operation:
     for kind in ("create", "index"):
         if not ledger.has(kind):
             return {"op": kind}
-    appended = [o for o in ledger.operations if o["op"] == "append"]
-    count = len(appended)
+    count = sum(o["op"] == "append" for o in ledger.operations)
     at = max((o["at"] for o in ledger.operations if "at" in o), default=100)
-    tried = _ids_tried(ledger)
+    tried = ledger.next_id
     if not ledger.has("alter") and count >= 8 and random.random() < 0.2:
         return {"op": "alter"}
     choice = random.random()
@@ -160,7 +169,12 @@ def next_operation(ledger: Ledger, random: Random) -> Operation:
         low = max(0, tried - random.randrange(1, 300))
         kind = "update" if choice < 0.06 else "delete"
         high = low + random.randrange(1, 60 if kind == "update" else 15)
-        return {"op": kind, "low": low, "high": high, "ver": len(ledger.operations) + 1 + 100_000 * random.randrange(1, 9)}
+        return {
+            "op": kind,
+            "low": low,
+            "high": high,
+            "ver": len(ledger.operations) + 1 + 100_000 * random.randrange(1, 9),
+        }
     if count and choice < 0.14:
         return {"op": "advance", "at": at + random.randrange(1, 3)}
     if random.random() < 0.15:
@@ -172,16 +186,6 @@ def next_operation(ledger: Ledger, random: Random) -> Operation:
         good, late = 0, 2
     extra = ledger.has("alter")
     return {"op": "append", "first": tried, "good": good, "late": late, "bad": bad, "at": at, "extra": extra}
-
-
-def _ids_tried(ledger: Ledger) -> int:
-    """The first id never offered, also counting appends that a crash lost."""
-    highest = 0
-    for line in ledger.path.read_text().splitlines():
-        entry = json.loads(line)
-        if entry.get("op") == "append":
-            highest = max(highest, entry["first"] + entry["good"] + entry["late"] + entry["bad"])
-    return highest
 
 
 # -- what must be there ---------------------------------------------------------------------------------------------

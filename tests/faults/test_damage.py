@@ -22,7 +22,7 @@ import pytest
 
 import millpond
 from millpond import Pond
-from millpond.errors import CorruptBlock, EngineError, MillpondError, NotAPond, SecondWriter
+from millpond.errors import CorruptBlock, EngineError, NotAPond, SecondWriter
 from millpond.table.log import Frame, LogReader, list_segments
 from tests.faults.ledger import open_pond, wait_until
 from tests.faults.test_crash import SOURCE
@@ -52,7 +52,9 @@ def pond(tmp_path: Path) -> Path:
     folder = tmp_path / "pond"
     with open_pond(folder) as db:
         for table in ("t", "u"):
-            db.sql(f"CREATE STREAMING TABLE {table} (at BIGINT, id BIGINT, name STRING) TIMESTAMP BY at WITH (shards = 1)")
+            db.sql(
+                f"CREATE STREAMING TABLE {table} (at BIGINT, id BIGINT, name STRING) TIMESTAMP BY at WITH (shards = 1)"
+            )
             for first in (0, 10, 20):
                 db.append(table, rows(first, 10))
     return folder
@@ -275,8 +277,7 @@ def test_a_flipped_bit_never_brings_down_the_process(pond: Path) -> None:
             try:
                 ids(db, "days")
                 seen.add("answered")
-            except MillpondError as error:
-                assert isinstance(error, (CorruptBlock, EngineError))
+            except (CorruptBlock, EngineError):
                 seen.add("refused")
         first.write_bytes(copy)
     assert seen == {"answered", "refused"}
@@ -358,10 +359,12 @@ def test_a_damaged_catalog(pond: Path, text: str) -> None:
     assert lines[-1] == "Hint: Restore it from a copy."
 
 
-@pytest.mark.xfail(raises=FileNotFoundError, reason="catalog.py lets a missing catalog through as it comes from the system")
+@pytest.mark.xfail(
+    raises=FileNotFoundError, reason="catalog.py lets a missing catalog through as it comes from the system"
+)
 def test_a_missing_catalog(pond: Path) -> None:
     (pond / "catalog.json").unlink()
-    with pytest.raises(CorruptBlock, match='^the catalog of pond "pond" cannot be read'):
+    with pytest.raises(CorruptBlock, match=r'^the catalog of pond "pond" cannot be read'):
         open_pond(pond)
 
 

@@ -72,7 +72,12 @@ def appended(first: int, at: int, good: int, late: int = 0, bad: int = 0, *, ext
     return {"op": "append", "first": first, "good": good, "late": late, "bad": bad, "at": at, "extra": extra}
 
 
-CREATION: list[Operation] = [{"op": "create", "shards": 1}, {"op": "index"}, appended(0, 100, 10, 2, 1), {"op": "archive"}]
+CREATION: list[Operation] = [
+    {"op": "create", "shards": 1},
+    {"op": "index"},
+    appended(0, 100, 10, 2, 1),
+    {"op": "archive"},
+]
 LIFE: list[Operation] = [
     appended(100, 100, 10, 1, 1),
     {"op": "archive"},  # a second file of the same compartment, and both are merged

@@ -7,9 +7,7 @@ where the statement adds doubles up, exactly elsewhere.
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -27,7 +25,7 @@ from sqlglot.schema import MappingSchema
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.translate import SPARK_SETTINGS, NotOnDuckDB, configure, needs_spark, to_duckdb
 from tests.corpus import Case, load_corpus
-from tests.corpus.compare import assert_same
+from tests.corpus.compare import assert_same, normal_type
 from tests.corpus.tables import SCHEMA, TABLES
 
 CORPUS = load_corpus()

@@ -77,7 +77,7 @@ def _measured(pond: Pond, plan: Plan) -> tuple[int, str]:
     if plan.engine == "duckdb":
         try:
             answer = pond.local.run(plan, profile=True)
-            return answer.rows.num_rows, f", {answer.rows_read:,} rows and {answer.bytes_read:,} bytes read"
+            return answer.rows.num_rows, f", {answer.bytes_read:,} bytes of files read"
         except NotOnDuckDB as refusal:
             return _on_spark(pond, plan).num_rows, f", on Spark after all: {refusal}"
     return _on_spark(pond, plan).num_rows, ""

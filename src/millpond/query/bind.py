@@ -254,9 +254,8 @@ def _settle_where(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
     tables = {a: uses[s.name].columns for a, s in scope.sources.items() if isinstance(s, exp.Table) and s.name in uses}
     if where is None or len(tables) != len(scope.sources):
         return
-    inside = {id(column) for column in where.find_all(exp.Column)}
-    for column in scope.columns:
-        if id(column) not in inside or column.table:
+    for column in where.find_all(exp.Column):
+        if column.table or column.parent_select is not scope.expression:  # a subquery's names are its own
             continue
         found = [alias for alias, columns in tables.items() if column.name in columns]
         if len(found) > 1:
@@ -285,6 +284,8 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                 names[alias] = list(outputs)
             elif source.name in uses:
                 names[alias] = [*uses[source.name].columns.names, SEQ]
+        if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
+            names[""] = list(scope.expression.named_selects)
         for column in scope.columns:
             if isinstance(column.this, exp.Star):
                 continue
@@ -294,6 +295,8 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                     continue
                 raise UnknownName("table", column.table, names, where=" in this FROM", sql=sql, span=span_of(column))
             if not column.table and scope.is_root is False and scope.parent is not None and not names:
+                continue
+            if not column.table and known is not None and column.name.lower() in {n.lower() for n in known}:
                 continue
             if not column.table or (known is not None and column.name.lower() not in {n.lower() for n in known}):
                 if any(not n for n in names.values()) or (not column.table and column.name.lower() in aliases):

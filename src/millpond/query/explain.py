@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millpond.query.bind import Use
+from millpond.query.bounds import timestamp_ticks
 from millpond.query.local import damaged
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.table.manifest import ArchiveFile
@@ -43,7 +44,7 @@ def _explain_tiers(plan: Plan, use: Use, given: Tiers) -> tuple[list[str], int, 
     rows = size = 0
     for file in chosen.files:
         groups, group_rows, group_bytes = groups_to_read(
-            given.snapshot.folder / file.path, file, columns, given, plan.bounds[use.name]
+            given.snapshot.folder / file.path, file, columns, given, plan.bounds[use.name], use.time_column
         )
         rows += group_rows
         size += group_bytes
@@ -65,7 +66,7 @@ def _explain_tiers(plan: Plan, use: Use, given: Tiers) -> tuple[list[str], int, 
 
 
 def groups_to_read(
-    path: Path, file: ArchiveFile, columns: list[str], given: Tiers, bounds: Bounds
+    path: Path, file: ArchiveFile, columns: list[str], given: Tiers, bounds: Bounds, time: str | None
 ) -> tuple[tuple[int, int], int, int]:
     """(row groups to read, of how many), their rows, and the bytes of the named columns in them."""
     try:
@@ -76,7 +77,7 @@ def groups_to_read(
     count = rows = size = 0
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
-        if (wanted is not None and number not in wanted) or not _may_hold(group, bounds):
+        if (wanted is not None and number not in wanted) or not _may_hold(group, bounds, time):
             continue
         count += 1
         rows += group.num_rows
@@ -87,14 +88,23 @@ def groups_to_read(
     return (count, footer.num_row_groups), rows, size
 
 
-def _may_hold(group: pq.RowGroupMetaData, bounds: Bounds) -> bool:
+def _may_hold(group: pq.RowGroupMetaData, bounds: Bounds, time: str | None) -> bool:
     """Whether the footer's own minima and maxima leave a row group in, as DuckDB will find too."""
     for index in range(group.num_columns):
         chunk = group.column(index)
-        values = bounds.among.get(chunk.path_in_schema)
         stats = chunk.statistics
-        if values is None or stats is None or not stats.has_min_max or not isinstance(stats.min, int):
+        if stats is None or not stats.has_min_max:
             continue
-        if not any(isinstance(v, int) and stats.min <= v <= stats.max for v in values):
+        low, high = stats.min, stats.max
+        if chunk.path_in_schema == time:
+            low, high = (v if isinstance(v, int) else timestamp_ticks(v) for v in (low, high))
+            if low is None or high is None:
+                continue
+            if (bounds.low is not None and high < bounds.low) or (bounds.high is not None and low > bounds.high):
+                return False
+        values = bounds.among.get(chunk.path_in_schema)
+        if values is None or not isinstance(low, int):
+            continue
+        if not any(isinstance(v, int) and low <= v <= high for v in values):
             return False
     return True

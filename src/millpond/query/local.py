@@ -37,7 +37,6 @@ class Answer:
 
     rows: pa.Table
     bytes_read: int | None = None
-    rows_read: int | None = None
 
 
 class Local:
@@ -87,7 +86,7 @@ class Local:
             for setting in ("SET enable_profiling = 'no_output'", "SET profiling_mode = 'detailed'"):
                 cursor.execute(setting).fetchall()
             rows = cursor.sql(text).to_arrow_table()
-            return Answer(rows, *_really_read(cursor))
+            return Answer(rows, _really_read(cursor))
         except duckdb.Error as error:
             if needs_spark(error):
                 raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
@@ -176,10 +175,10 @@ def _list(paths: list[str]) -> str:
     return "[" + ", ".join("'" + p.replace("'", "''") + "'" for p in paths) + "]"
 
 
-def _really_read(cursor: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    """Bytes and rows read, as DuckDB counted them."""
+def _really_read(cursor: duckdb.DuckDBPyConnection) -> int:
+    """Bytes of files read, as DuckDB counted them."""
     found: dict[str, Any] = json.loads(cursor.get_profiling_information(format="json"))
-    return int(found["io"]["total_bytes_read"]), int(found["query"]["total_rows_scanned"])
+    return int(found["io"]["total_bytes_read"])
 
 
 def damaged(path: Path, error: BaseException) -> MillpondError:

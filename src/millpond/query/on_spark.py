@@ -10,6 +10,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from millpond.arrow import arrow_schema
 from millpond.errors import EngineError
@@ -47,13 +48,37 @@ def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
 
 def spark_text(bound: Bound, names: dict[str, str]) -> str:
     """The query in Spark's words, with each relation under its view's name."""
-    from sqlglot import exp
-
     tree = bound.tree.copy()
     for table in tree.find_all(exp.Table):
         if table.name in names:
             table.set("this", exp.to_identifier(names[table.name], quoted=True))
+    for select in tree.find_all(exp.Select):
+        _unqualify_grouped(select)
+    if isinstance(tree, exp.Select):
+        _tell_apart(tree)
     return tree.sql(dialect="spark")
+
+
+def _unqualify_grouped(select: exp.Select) -> None:
+    """Behind ROLLUP, CUBE and GROUPING SETS, Spark finds the keys only by their bare names."""
+    group = select.args.get("group")
+    if group is None or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is None:
+        return
+    for clause in (select.args.get("having"), select.args.get("order")):
+        for column in clause.find_all(exp.Column) if clause is not None else ():
+            if column.parent_select is select:
+                column.set("table", None)
+
+
+def _tell_apart(select: exp.Select) -> None:
+    """Outputs of one name get different ones; the answer is renamed anyway. Spark's optimizer breaks its own plan over
+    `SELECT a AS a, a AS a` from a union (RemoveRedundantAliases)."""
+    seen: set[str] = set()
+    for number, item in enumerate(select.expressions):
+        name = item.alias_or_name.lower()
+        if name in seen and isinstance(item, exp.Alias):
+            item.set("alias", exp.to_identifier(f"{name}__{number}", quoted=True))
+        seen.add(name)
 
 
 def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: list[str]) -> str:
