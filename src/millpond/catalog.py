@@ -226,7 +226,7 @@ class Catalog:
     def load(cls, pond: Path) -> Catalog:
         try:
             return _from_json(json.loads((pond / FILE).read_text()))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
             raise CorruptBlock(
                 f'the catalog of pond "{pond.name}" cannot be read', detail=str(error), hint="Restore it from a copy."
             ) from error

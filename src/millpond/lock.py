@@ -12,6 +12,7 @@ import socket
 import sys
 from pathlib import Path
 
+from millpond.durable import disk_errors
 from millpond.errors import SecondWriter
 
 FILE = "writer.lock"
@@ -41,11 +42,15 @@ class WriterLock:
                 detail=holder(self._pond),
                 hint="Stop that process first, or only read: any number of readers may open the pond.",
             ) from error
-        os.ftruncate(handle, 0)
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
-        os.pwrite(
-            handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode(), 0
-        )
+        who = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode()
+        try:
+            with disk_errors(self._path):
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, who, 0)
+        except BaseException:
+            os.close(handle)
+            raise
         self._handle = handle
 
     def release(self) -> None:

@@ -82,7 +82,7 @@ def _check_folder(folder: Path, create: bool) -> None:
         return
     if folder.exists() and not folder.is_dir():
         raise NotAPond(f'"{folder}" is a file, not a pond', hint="Give the path of a folder.")
-    if folder.exists() and any(p for p in folder.iterdir() if p.name != definitions.FILE):
+    if folder.exists() and any(not _half_made(p.name) for p in folder.iterdir()):
         raise NotAPond(
             f'"{folder}" is not a pond',
             detail=f"It holds other files and no {MARKER}.",
@@ -93,6 +93,11 @@ def _check_folder(folder: Path, create: bool) -> None:
     make_folder(folder.resolve())
     Catalog().save(folder)
     write_file(folder / MARKER, json.dumps({"format": FORMAT, "id": str(uuid.uuid4())}).encode())
+
+
+def _half_made(name: str) -> bool:
+    """Whether a file can be what a crash left of the making of a pond."""
+    return name == definitions.FILE or (name.startswith((f".{definitions.FILE}.", f".{MARKER}.")) and name.endswith(".tmp"))
 
 
 class Pond:
@@ -287,6 +292,8 @@ class Pond:
                     for store in (table.rows, table.rejected):
                         store.delete_strays(self.clock.micros() / 1e6)
             except BaseException:
+                for table in self._streams.values():
+                    table.close()
                 self._lock.release()
                 raise
             self._owned = True

@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from millpond import failpoints
-from millpond.errors import DiskFull, NotAPond
+from millpond.errors import DiskFull
 from millpond.ingest.intake import Origin
 from tests.faults.ledger import TABLE, Ledger, check, next_operation, open_pond, perform, wait_until
 
@@ -46,12 +46,8 @@ PASSES = {
     "catalog.after_save": (1, 2, 3, 4),
     "checkpoint.after_write": (1, 3),
 }
-HALF_MADE = pytest.mark.xfail(
-    raises=NotAPond,
-    reason="pond.py takes the temporary file of a catalog or marker that was being written for a stranger's file",
-)
 PLACES = [
-    pytest.param(name, passes, id=f"{name}@{passes}", marks=[HALF_MADE] if (name, passes) in HALF else [])
+    pytest.param(name, passes, id=f"{name}@{passes}")
     for name in failpoints.NAMES
     for passes in PASSES.get(name, (1,))
 ]

@@ -212,7 +212,6 @@ def test_queries_that_do_not_need_a_missing_archive_file(pond: Path) -> None:
     others_work(pond)
 
 
-@pytest.mark.xfail(raises=EngineError, reason='query/local.py does not know DuckDB\'s "No files found" for what it is')
 def test_a_missing_archive_file(pond: Path) -> None:
     first = archived(pond)[0]
     first.unlink()
@@ -359,9 +358,6 @@ def test_a_damaged_catalog(pond: Path, text: str) -> None:
     assert lines[-1] == "Hint: Restore it from a copy."
 
 
-@pytest.mark.xfail(
-    raises=FileNotFoundError, reason="catalog.py lets a missing catalog through as it comes from the system"
-)
 def test_a_missing_catalog(pond: Path) -> None:
     (pond / "catalog.json").unlink()
     with pytest.raises(CorruptBlock, match=r'^the catalog of pond "pond" cannot be read'):

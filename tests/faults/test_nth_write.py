@@ -186,7 +186,6 @@ def test_nth_write(quick_path: Path, prepared: Path, disk: Disk, part: str, mode
     assert tried > (25 if part == "creation" else 60), f"only {tried} calls were made to fail"
 
 
-@pytest.mark.xfail(raises=OSError, reason="lock.py does not let go of the lock when it cannot write who holds it")
 def test_the_lock_file_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_pond(tmp_path / "pond") as db:
 

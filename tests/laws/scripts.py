@@ -142,7 +142,9 @@ class Life:
     def __enter__(self) -> Life:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.db.close()
         shutil.rmtree(self.folder)
 

@@ -101,7 +101,7 @@ def test_malformed_rows_are_told() -> None:
             receipt = life.db.append("r", [(1, "a", 1, 1), ("x", "b", 2, 2), (1, "c", "y", 3), (1, "d", 4, None)])
         assert (receipt.accepted, receipt.late, receipt.malformed, receipt.rejected) == (1, 0, 3, 3)
         assert [str(w.message) for w in told] == [
-            "3 of 4 rows offered to \"r\" were malformed; first: column \"k\": 'x' is not an INT. "
+            '3 of 4 rows offered to "r" were malformed; first: column "k": \'x\' is not an INT. '
             'They are in "r_rejected".'
         ]
 

@@ -39,7 +39,9 @@ def check_windows(life: Life, length: int, count: int, key: tuple[str, ...], sin
     life.check_window("UNBOUNDED", oracle.newest_first())
 
 
-def windows_hold(setting: Setting, story: list[tuple[Any, ...]], length: int, count: int, key: tuple[str, ...], since: int) -> None:
+def windows_hold(
+    setting: Setting, story: list[tuple[Any, ...]], length: int, count: int, key: tuple[str, ...], since: int
+) -> None:
     with Life(setting) as life:
         for event in story:
             life.live(event)
@@ -47,7 +49,9 @@ def windows_hold(setting: Setting, story: list[tuple[Any, ...]], length: int, co
         life.check_everything()
 
 
-window_cases = given(settings_of_tables, st.lists(events, max_size=8), lengths, counts, keys, st.sampled_from([-10, 0, 3, 90_000]))
+window_cases = given(
+    settings_of_tables, st.lists(events, max_size=8), lengths, counts, keys, st.sampled_from([-10, 0, 3, 90_000])
+)
 test_windows_hold = SHORT(window_cases(windows_hold))
 test_windows_hold_long = pytest.mark.slow(pytest.mark.timeout(3600)(LONG(window_cases(windows_hold))))
 
@@ -82,7 +86,13 @@ def selections_hold(
 
 
 selection_cases = given(
-    settings_of_tables, st.lists(events, max_size=8), conditions, conditions, lengths, counts, st.sampled_from([-11, 0, 2, 90_000])
+    settings_of_tables,
+    st.lists(events, max_size=8),
+    conditions,
+    conditions,
+    lengths,
+    counts,
+    st.sampled_from([-11, 0, 2, 90_000]),
 )
 test_selections_hold = SHORT(selection_cases(selections_hold))
 test_selections_hold_long = pytest.mark.slow(pytest.mark.timeout(3600)(LONG(selection_cases(selections_hold))))

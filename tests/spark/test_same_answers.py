@@ -131,7 +131,9 @@ def answer(pond: millpond.Pond, sql: str) -> pa.Table | MillpondError:
 # hold NaN, which is greater than all numbers. Fixed by `write_statistics=[columns that are not floating]` there.
 NAN = pytest.mark.xfail(reason="statistics of floating columns hide NaN from both engines", strict=True)
 CASES = [
-    pytest.param(case, id=case.id, marks=[NAN] if case.id in ("floats: NaN equals NaN", "floats: NaN is largest") else [])
+    pytest.param(
+        case, id=case.id, marks=[NAN] if case.id in ("floats: NaN equals NaN", "floats: NaN is largest") else []
+    )
     for case in (*CORPUS, *WINDOWS)
 ]
 
@@ -182,7 +184,9 @@ def traffic(tmp_path: Path) -> Iterator[millpond.Pond]:
 
 def rows(start: int, count: int) -> pa.Table:
     numbers = range(start, start + count)
-    return pa.table({"k": [i % 97 for i in numbers], "name": [f"n{i % 5}" for i in numbers], "t": [i // 10 for i in numbers]})
+    return pa.table(
+        {"k": [i % 97 for i in numbers], "name": [f"n{i % 5}" for i in numbers], "t": [i // 10 for i in numbers]}
+    )
 
 
 def totals(db: millpond.Pond) -> tuple[int, ...]:

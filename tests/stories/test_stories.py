@@ -21,8 +21,8 @@ A story is a list of steps. The first line is a comment that says in one sentenc
     file a.csv                              a file with the lines that follow appears in {folder}
     wait r 3                                until 3 rows were accepted or rejected by r
 
-A blank line ends a step; a message needs one behind it. `with block_rows=8` at the top sets the pond's settings; `skip cold: reason` says that a story
-does not run under a condition, and why. `{folder}` in a statement stands for an empty folder of the story's own.
+A blank line ends a step; a message needs one behind it. `with block_rows=8` at the top sets the pond's settings;
+`skip cold: reason` says that a story does not run under a condition, and why. `{folder}` in a statement stands for an empty folder of the story's own.
 
 `pytest tests/stories --rewrite` writes what millpond answers, as it is, into the files. Then read the diff.
 """
@@ -34,7 +34,7 @@ import re
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,22 @@ from millpond.pond import Pond
 
 HERE = Path(__file__).parent
 BEGIN = 1_767_225_600_000_000  # 2026-01-01 00:00:00 UTC
-KEYWORDS = ("> ", "? ", "?~ ", "! ", "!feed ", "!advance ", "feed ", "advance ", "now ", "file ", "wait ", "with ", "skip ", "#")
+KEYWORDS = (
+    "> ",
+    "? ",
+    "?~ ",
+    "! ",
+    "!feed ",
+    "!advance ",
+    "feed ",
+    "advance ",
+    "now ",
+    "file ",
+    "wait ",
+    "with ",
+    "skip ",
+    "#",
+)
 READS = ("SELECT", "WITH", "VALUES", "SHOW", "DESCRIBE", "EXPLAIN", "(")
 PATIENCE = 30.0
 
@@ -261,7 +276,9 @@ class Teller:
         result = self._asked(step.text).sql(self._sql(step.text))
         rows = [show_row(row) for row in result]
         if step.text.startswith("EXPLAIN"):  # names of files are random, sizes depend on the Parquet library
-            rows = [re.sub(r"/\S+\.parquet", "/....parquet", re.sub(r"\b[1-9]\d* bytes", "some bytes", r)) for r in rows]
+            rows = [
+                re.sub(r"/\S+\.parquet", "/....parquet", re.sub(r"\b[1-9]\d* bytes", "some bytes", r)) for r in rows
+            ]
         names = [": " + " | ".join(result.columns)] if step.body and step.body[0].startswith(": ") else []
         if step.kind == "?~":
             expected = [line for line in step.body if not line.startswith(": ")]
@@ -370,9 +387,5 @@ def rewrite(story: Story, found: list[tuple[Step, list[str]]]) -> None:
     story.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _paragraphs() -> Iterator[str]:
-    yield from (story.id for story in STORIES)
-
-
 def test_there_are_stories_enough() -> None:
-    assert len(list(_paragraphs())) >= 40
+    assert len(STORIES) >= 40

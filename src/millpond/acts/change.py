@@ -116,6 +116,8 @@ def _change(
             pond.archive_in_place()
             table = pond.stream(target.name)
             store, columns = table.rows, table.stored
+            # Rows that arrive from here on are not part of this statement.
+            select = select.where(f"{SEQ} < {store.manifest.current.position}")
         else:
             store, columns = pond.standard(target).store, with_seq(target.columns)
         rows = ask(pond, plan_query(pond, select, statement.sql)).sort_by(SEQ)

@@ -80,7 +80,7 @@ def to_ticks(value: Any, table: StreamingTable) -> int:
             if isinstance(value, bool) or (int(value) != value and not isinstance(value, str)):
                 raise ValueError
             return int(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise SqlError(
                 f'{value!r} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
             ) from error

@@ -194,7 +194,18 @@ def translate_error(error: duckdb.Error) -> MillpondError:
     lowered = text.lower()
     if ".parquet" in lowered and any(
         w in lowered
-        for w in ("magic", "corrupt", "no such file", "footer", "snappy", "zstd", "thrift", "invalid", "failed")
+        for w in (
+            "magic",
+            "corrupt",
+            "no such file",
+            "no files found",
+            "footer",
+            "snappy",
+            "zstd",
+            "thrift",
+            "invalid",
+            "failed",
+        )
     ):
         return CorruptBlock("an archive file cannot be read", detail=text, hint="Restore the file from a copy.")
     kind, _, rest = text.partition(": ")

@@ -60,10 +60,17 @@ def spark_text(bound: Bound, names: dict[str, str]) -> str:
 
 
 def _unqualify_grouped(select: exp.Select) -> None:
-    """Behind ROLLUP, CUBE and GROUPING SETS, Spark finds the keys only by their bare names."""
+    """Behind ROLLUP, CUBE and GROUPING SETS, Spark finds the keys only by their bare names, and not under an alias."""
     group = select.args.get("group")
     if group is None or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is None:
         return
+    for item in list(select.expressions):
+        if (
+            isinstance(item, exp.Alias)
+            and isinstance(item.this, exp.Column)
+            and item.alias.lower() == item.this.name.lower()
+        ):
+            item.replace(item.this)
     for clause in (select.args.get("having"), select.args.get("order")):
         for column in clause.find_all(exp.Column) if clause is not None else ():
             if column.parent_select is select:

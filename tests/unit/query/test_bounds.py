@@ -1,0 +1,153 @@
+"""What conditions say about the rows a query can use. A bound may only skip what the engine would filter out anyway."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from millpond.catalog import Catalog, StreamingTable
+from millpond.errors import SqlError
+from millpond.query.bind import bind
+from millpond.query.bounds import find_bounds, to_ticks
+from millpond.schema import Schema
+from millpond.sql.parser import parse
+from millpond.sql.statements import Select
+from millpond.table.store import Bounds
+
+COLUMNS = [("k", "INT"), ("name", "STRING"), ("day", "DATE"), ("x", "DOUBLE"), ("t", "BIGINT")]
+SECONDS = StreamingTable("s", Schema.of(COLUMNS), "t", "s", 1, lateness=timedelta(0))
+MICROS = StreamingTable("m", Schema.of([("k", "INT"), ("at", "TIMESTAMP")]), "at", "m", 1)
+CATALOG = Catalog().with_streaming(SECONDS).with_streaming(MICROS)
+DAY = 1_767_225_600_000_000  # 2026-01-01
+
+
+def bounds(text: str, now: int | None = 100) -> Bounds:
+    (statement,) = parse(text)
+    assert isinstance(statement, Select)
+    bound = bind(statement.query, CATALOG, text)
+    return find_bounds(bound, dict.fromkeys(bound.uses, now))["__r0"]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("t >= 5 AND t < 10", Bounds(low=5, high=9)),
+        ("t > 5 AND t <= 10", Bounds(low=6, high=10)),
+        ("5 <= t AND -3 < t", Bounds(low=5)),
+        ("t = 7", Bounds(low=7, high=7)),
+        ("t IN (9, 3)", Bounds(low=3, high=9)),
+        ("t BETWEEN 2 AND 4", Bounds(low=2, high=4)),
+        ("VALID(s) OVERLAPS PERIOD(600, 1200)", Bounds(low=600, high=1199)),
+        ("k = 3", Bounds(among={"k": frozenset([3])})),
+        ("k IN (1, -2)", Bounds(among={"k": frozenset([1, -2])})),
+        ("k = 1 AND k = 2", Bounds(among={"k": frozenset()})),
+        ("k > 2 AND 8 >= k", Bounds(between={"k": (2, 8)})),
+        ("name = 'a'", Bounds(among={"name": frozenset(["a"])})),
+        ("day < DATE '2026-01-02'", Bounds(between={"day": (None, "2026-01-02")})),
+        ("day = '2026-01-02'", Bounds(among={"day": frozenset(["2026-01-02"])})),
+        ("k = CAST(3 AS BIGINT)", Bounds(among={"k": frozenset([3])})),
+        ("name = CAST('a' AS STRING)", Bounds(among={"name": frozenset(["a"])})),
+        # Nothing is known:
+        ("k = 1 OR t = 2", Bounds()),
+        ("NOT k = 1", Bounds()),
+        ("k <> 1", Bounds()),
+        ("k + 1 = 2", Bounds()),
+        ("k < 2.5", Bounds()),
+        ("k = '3'", Bounds()),
+        ("x = 1.5", Bounds()),
+        ("k = t", Bounds()),
+        ("k IS NULL", Bounds()),
+        ("k IN (1, NULL)", Bounds()),
+        # A cast may make another value of a literal, so that other rows match than the literal says:
+        ("name = CAST('42' AS INT)", Bounds()),
+        ("day = CAST('2026-01-02 10:00:00' AS DATE)", Bounds()),
+        ("k = CAST(1.5 AS INT)", Bounds()),
+    ],
+)
+def test_conditions(where: str, expected: Bounds) -> None:
+    assert bounds(f"SELECT * FROM s WHERE {where}") == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("at >= '2026-01-01 00:00:01'", Bounds(low=DAY + 1_000_000)),
+        ("at < TIMESTAMP '2026-01-02 00:00:00'", Bounds(high=DAY + 86_400_000_000 - 1)),
+        ("at < DATE '2026-01-02'", Bounds(high=DAY + 86_400_000_000 - 1)),
+        ("at = CAST('2026-01-01 10:00:00' AS DATE)", Bounds()),
+        ("at >= 5", Bounds()),
+        ("at = 'noon'", Bounds()),
+    ],
+)
+def test_timestamps(where: str, expected: Bounds) -> None:
+    assert bounds(f"SELECT * FROM m WHERE {where}") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT * FROM s [INTERVAL 30]", Bounds(low=70)),
+        ("SELECT * FROM s [INTERVAL 30] WHERE k = 1", Bounds(low=70, among={"k": frozenset([1])})),
+        ("SELECT * FROM s [NOW]", Bounds(low=100, high=100)),
+        ("SELECT * FROM s [SINCE 40]", Bounds(low=40)),
+        ("SELECT * FROM s [UNBOUNDED]", Bounds()),
+        # Below [ROWS k] no condition may pass, below [cols ROWS k] only those on the columns:
+        ("SELECT * FROM s [ROWS 3] WHERE k = 1 AND t > 50", Bounds(newest=3)),
+        ("SELECT * FROM s [k ROWS 3] WHERE k = 1 AND t > 50 AND name = 'a'", Bounds(among={"k": frozenset([1])})),
+        ("SELECT * FROM s [k ROWS 3 WITHIN INTERVAL 10] WHERE t > 95", Bounds(low=90)),
+    ],
+)
+def test_windows(text: str, expected: Bounds) -> None:
+    assert bounds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT * FROM s JOIN m ON s.k = m.k AND s.t = 5", Bounds(low=5, high=5)),
+        ("SELECT * FROM s LEFT JOIN m ON s.k = m.k AND s.t = 5", Bounds()),
+        ("SELECT * FROM s FULL JOIN m ON s.t = 5 WHERE s.k = 1", Bounds(among={"k": frozenset([1])})),
+        ("SELECT * FROM (SELECT * FROM s) q WHERE q.t = 5", Bounds()),
+        ("WITH q AS (SELECT * FROM s WHERE t = 5) SELECT * FROM q a JOIN q b ON a.k = b.k", Bounds(low=5, high=5)),
+    ],
+)
+def test_joins_and_subqueries(text: str, expected: Bounds) -> None:
+    assert bounds(text) == expected
+
+
+def test_no_now_no_bound() -> None:
+    assert bounds("SELECT * FROM s [INTERVAL 30]", None) == Bounds()
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "ticks"),
+    [
+        (SECONDS, 5, 5),
+        (SECONDS, -5.0, -5),
+        (SECONDS, "7", 7),
+        (MICROS, "2026-01-01", DAY),
+        (MICROS, "2026-01-01 01:00:00+01:00", DAY),
+        (MICROS, 2, 2_000_000),
+    ],
+)
+def test_times_as_users_give_them(table: StreamingTable, value: Any, ticks: int) -> None:
+    assert to_ticks(value, table) == ticks
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "message"),
+    [
+        (SECONDS, 1.5, '1.5 is not a time of table "s"\nDetail: Its time column counts whole seconds.'),
+        (SECONDS, None, 'None is not a time of table "s"\nDetail: Its time column counts whole seconds.'),
+        (SECONDS, True, 'True is not a time of table "s"\nDetail: Its time column counts whole seconds.'),
+        (SECONDS, float("inf"), 'inf is not a time of table "s"\nDetail: Its time column counts whole seconds.'),
+        (MICROS, "noon", "'noon' is not a time of table \"m\"\nHint: Write '2026-01-31 12:00:00'."),
+        (MICROS, 1.5, "1.5 is not a time of table \"m\"\nHint: Write '2026-01-31 12:00:00'."),
+    ],
+)
+def test_what_is_no_time(table: StreamingTable, value: Any, message: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        to_ticks(value, table)
+    assert str(caught.value) == message

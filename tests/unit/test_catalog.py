@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from millpond.catalog import FILE, Catalog, Feed, Index, Source, StandardTable, StreamingTable, kind_of
+from millpond.errors import CatalogError, CorruptBlock, UnknownName
+from millpond.schema import Schema
+
+COLUMNS = Schema.of([("vid", "INT"), ("price", "DECIMAL(10,2)"), ("t", "BIGINT")])
+TABLE = StreamingTable(
+    "reports",
+    COLUMNS,
+    "t",
+    "reports-0",
+    3,
+    ("vid",),
+    timedelta(days=70),
+    timedelta(seconds=5),
+    False,
+    "keep",
+    (Index("by_vid", ("vid",)),),
+)
+STANDARD = StandardTable("owners", Schema.of([("vid", "INT")]), "owners-1", "postgresql://h/d", "public.owners")
+SOURCE = Source("cars", "files", "/data", COLUMNS, "json", {"pattern": "*.x"})
+FEED = Feed("reports_from_cars", "reports", "cars", ("vid", "t"), "INSERT INTO reports SELECT vid, t FROM cars")
+
+
+def full() -> Catalog:
+    return Catalog().with_streaming(TABLE).with_standard(STANDARD).with_source(SOURCE).with_feed(FEED)
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    full().save(tmp_path)
+    assert Catalog.load(tmp_path) == full()
+    Catalog().save(tmp_path)
+    assert Catalog.load(tmp_path) == Catalog()
+
+
+def test_each_change_is_a_version() -> None:
+    assert full().version == 4
+    assert full().made == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}'])
+def test_a_damaged_catalog(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(CorruptBlock, match=f'the catalog of pond "{tmp_path.name}" cannot be read'):
+        Catalog.load(tmp_path)
+
+
+def test_lookups() -> None:
+    catalog = full()
+    assert catalog.relation("REPORTS") is TABLE
+    assert catalog.streaming_table("Reports") is TABLE
+    assert catalog.standard_table("owners") is STANDARD
+    assert catalog.source("CARS") is SOURCE
+    assert catalog.relation("x") is None
+    assert catalog.relation_names() == ["owners", "reports", "reports_rejected"]
+    assert [kind_of(r) for r in (TABLE, STANDARD, SOURCE)] == ["streaming table", "standard table", "source"]
+
+
+@pytest.mark.parametrize(
+    ("look", "message"),
+    [
+        (
+            lambda c: c.streaming_table("report"),
+            'streaming table "report" does not exist\nHint: Did you mean "reports"?',
+        ),
+        (lambda c: c.standard_table("x"), 'standard table "x" does not exist\nDetail: There is: owners.'),
+        (lambda c: c.source("car"), 'source "car" does not exist\nHint: Did you mean "cars"?'),
+        (lambda c: c.without_feed("f"), 'feed "f" does not exist\nDetail: There is: reports_from_cars.'),
+    ],
+)
+def test_names_that_do_not_exist(look: object, message: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        look(full())  # type: ignore[operator]
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.streaming_table("owners"), '"owners" is a standard table, not a streaming table'),
+        (lambda c: c.standard_table("cars"), '"cars" is a source, not a standard table'),
+        (
+            lambda c: c.streaming_table("reports_rejected"),
+            '"reports_rejected" holds the rejected rows of "reports" and cannot be changed\nHint: It can only be read.',
+        ),
+        (lambda c: c.check_free("Cars"), 'source "cars" exists already\nHint: Drop it first, or use IF NOT EXISTS.'),
+        (
+            lambda c: c.check_free("reports_rejected"),
+            '"reports_rejected" is the name of the rejected rows of "reports"\nHint: Take another name.',
+        ),
+        (
+            lambda c: c.with_standard(StandardTable("a_rejected", COLUMNS, "x")).check_free("a"),
+            '"a_rejected" exists already\nHint: Take another name.',
+        ),
+        (lambda c: c.check_free("_x"), '"_x" starts with an underscore\nHint: Such names belong to millpond.'),
+        (
+            lambda c: c.without("cars"),
+            'feed "reports_from_cars" uses "cars"\nHint: Drop it first: DROP FEED reports_from_cars.',
+        ),
+        (
+            lambda c: c.renamed("reports", "other"),
+            'feed "reports_from_cars" fills "reports"\nHint: Drop the feed first.',
+        ),
+        (
+            lambda c: c.renamed("owners", "reports"),
+            'streaming table "reports" exists already\nHint: Drop it first, or use IF NOT EXISTS.',
+        ),
+    ],
+)
+def test_clashes(change: object, message: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        change(full())  # type: ignore[operator]
+    assert str(caught.value) == message
+
+
+def test_drop_and_rename() -> None:
+    catalog = full().without_feed("REPORTS_from_cars").without("Cars")
+    assert catalog.relation("cars") is None
+    renamed = catalog.renamed("reports", "traffic").renamed("owners", "people")
+    assert renamed.streaming_table("traffic").folder == "reports-0"
+    assert renamed.standard_table("people").folder == "owners-1"
+    assert renamed.relation("reports") is None
+
+
+def test_a_table_tells_its_unit_indexes_and_explicit_columns() -> None:
+    assert TABLE.unit.value == "second"
+    assert TABLE.indexed == ("vid",)
+    assert TABLE.explicit.names == ["vid", "price"]

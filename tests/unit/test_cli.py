@@ -1,0 +1,141 @@
+"""The `millpond` command: what it prints, to where, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import millpond
+from millpond.cli import app, status_line
+
+CREATE = "CREATE STREAMING TABLE r (vid INT, name STRING, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL 1"
+
+
+@pytest.fixture
+def pond(tmp_path: Path) -> str:
+    place = tmp_path / "pond"
+    with millpond.connect(place, auto_archive=False) as db:
+        db.sql(CREATE)
+        db.append("r", [(1, "a,b", 1), (2, None, 2)])
+    return str(place)
+
+
+def run(*arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=text)
+
+
+def test_a_table(pond: str) -> None:
+    result = run("sql", "--pond", pond, "SELECT vid, name FROM r ORDER BY vid")
+    assert result.stdout == " vid | name\n-----+------\n   1 | a,b\n   2 | NULL\n(2 rows)\n"
+    assert result.exit_code == 0
+
+
+def test_csv(pond: str) -> None:
+    result = run("sql", "--pond", pond, "--format", "csv", "SELECT vid, name FROM r ORDER BY vid")
+    assert result.stdout == 'vid,name\n1,"a,b"\n2,\n'
+
+
+def test_json(pond: str) -> None:
+    result = run(
+        "sql", "--pond", pond, "--format", "json", "SELECT vid, name, DATE '2026-01-02' AS d FROM r ORDER BY vid"
+    )
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"vid": 1, "name": "a,b", "d": "2026-01-02"},
+        {"vid": 2, "name": None, "d": "2026-01-02"},
+    ]
+
+
+def test_several_statements_and_messages(tmp_path: Path) -> None:
+    pond = str(tmp_path / "new")
+    result = run("sql", "--pond", pond, f"{CREATE}; INSERT INTO r VALUES (1, 'x', 5); SELECT count(*) AS n FROM r")
+    assert result.stdout == 'streaming table "r" created\n1 rows inserted\n n\n---\n 1\n(1 row)\n'
+    assert run("sql", "--pond", pond, "--format", "csv", "INSERT INTO r VALUES (2, 'y', 6)").stdout == ""
+    assert run("sql", "--pond", pond, "--format", "csv", "SELECT count(*) AS n FROM r").stdout == "n\n2\n"
+
+
+def test_standard_input_and_files(pond: str, tmp_path: Path) -> None:
+    assert run("sql", "--pond", pond, "--format", "csv", text="SELECT max(vid) AS m FROM r;").stdout == "m\n2\n"
+    script = tmp_path / "q.sql"
+    script.write_text("SELECT min(vid) AS m\nFROM r -- the least\n;")
+    assert run("sql", "--pond", pond, "--format", "csv", "--file", str(script)).stdout == "m\n1\n"
+
+
+def test_an_error_in_sql(pond: str) -> None:
+    result = run("sql", "--pond", pond, "SELECT nam FROM r")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        'error: column "nam" does not exist in table "r"\nline 1: SELECT nam FROM r\n               ^^^\n'
+        'Hint: Did you mean "name"?\n'
+    )
+
+
+def test_the_place_of_an_error_in_the_second_statement(pond: str) -> None:
+    result = run("sql", "--pond", pond, "SELECT vid FROM r; SELECT nam FROM r")
+    assert result.exit_code == 1
+    assert "line 1: SELECT nam FROM r\n               ^^^" in result.stderr
+    syntax = run("sql", "--pond", pond, "SELECT vid FROM r;\nSELEC nam FROM r")
+    assert syntax.stderr.splitlines()[1:3] == ["line 2: SELEC nam FROM r", "        ^^^^^"]
+    assert syntax.stdout == ""
+
+
+def test_no_pond(tmp_path: Path) -> None:
+    for command in (
+        ["sql", "--pond", str(tmp_path / "none"), "SELECT 1"],
+        ["status", "--pond", str(tmp_path / "none")],
+    ):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f'error: there is no pond at "{tmp_path / "none"}"')
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_wrong_call(pond: str, tmp_path: Path) -> None:
+    assert run("sql", "SELECT 1").exit_code == 2
+    assert run("sql", "--pond", pond, "--format", "xml", "SELECT 1").exit_code == 2
+    assert run("sql", "--pond", pond, "--file", "x.sql", "SELECT 1").exit_code == 2
+    missing = run("sql", "--pond", pond, "--file", str(tmp_path / "x.sql"))
+    assert missing.exit_code == 2
+    assert run("nonsense").exit_code == 2
+
+
+def test_status(pond: str) -> None:
+    shown = run("status", "--pond", pond)
+    assert shown.exit_code == 0
+    assert shown.stdout.splitlines()[:2] == [f"pond {Path(pond).resolve()}", "Nobody writes it now."]
+    assert " r    | streaming table |    2 | 1   | forever | 1 second |        0" in shown.stdout
+    table = run("status", "--pond", pond, "--format", "csv").stdout
+    assert table == "name,kind,rows,now,range,lateness,rejected\nr,streaming table,2,1,forever,1 second,0\n"
+    state = json.loads(run("status", "--pond", pond, "--format", "json").stdout)
+    assert state["tables"]["r"]["rows"] == 2
+    assert state["written"] is False
+
+
+def test_status_names_the_writer(pond: str) -> None:
+    with millpond.connect(pond, auto_archive=False) as db:
+        db.advance("r", 9)
+        assert "holds it:" in run("status", "--pond", pond).stdout
+        assert run("sql", "--pond", pond, "SELECT count(*) FROM r").exit_code == 0
+        refused = run("sql", "--pond", pond, "INSERT INTO r VALUES (3, 'c', 10)")
+        assert refused.exit_code == 1
+        assert refused.stderr.startswith('error: pond "pond" is being written by another process\n')
+
+
+def test_the_live_line() -> None:
+    table = {"rows": 1500, "tail_rows": 20, "files": 3, "bytes": 2_500_000, "late": 1, "malformed": 2}
+    state = {"tables": {"r": table}, "pipeline": None}
+    assert (
+        status_line(state, 1234.5)
+        == "     1,234 rows/s | 1,500 rows, 20 in the tail | 3 files, 2.5 MB | 3 rejected | no pipeline"
+    )
+    state["pipeline"] = {"ticks": 7, "ready": True}
+    assert status_line(state, 0).endswith("| 7 ticks")
+
+
+def test_help_needs_no_pond() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(command in result.stdout for command in ("sql", "run", "status", "demo"))
