@@ -24,10 +24,11 @@ from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.sql.translate import _DUCKDB_SETTINGS, NotOnDuckDB, configure, needs_spark
-from millpond.table.block import GROUP_ROWS
+from millpond.table.block import GROUP_ROWS, file_crc
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import tail_table
 
+_MOST_CHECKED = 100_000
 _FEW_GROUPS = 0.5  # below this share of a file's row groups, read just those
 
 
@@ -52,6 +53,7 @@ class Local:
         # A variable of the caller's must never be taken for a table.
         self._connection.execute("SET python_enable_replacements = false").fetchall()
         self._lock = threading.Lock()
+        self._checked: set[Path] = set()
 
     def close(self) -> None:
         self._connection.close()
@@ -92,6 +94,20 @@ class Local:
                 raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
             raise translate_error(error) from error
 
+    def _check(self, path: Path, file: ArchiveFile) -> None:
+        """Compare a file with its checksum when this process first reads it: DuckDB does not check pages itself."""
+        if path in self._checked or file.crc is None:
+            return
+        try:
+            found = file_crc(path)
+        except OSError as error:
+            raise damaged(path, error) from error
+        if found != file.crc:
+            raise damaged(path, ValueError("Its checksum does not match its contents."))
+        if len(self._checked) > _MOST_CHECKED:
+            self._checked.clear()
+        self._checked.add(path)
+
     # -- relations --------------------------------------------------------------------------------------------------
 
     def _relation(self, cursor: duckdb.DuckDBPyConnection, plan: Plan, use: Use) -> str:
@@ -101,6 +117,8 @@ class Local:
             return f"SELECT * FROM {use.name}_fetched"
         columns = use.columns.plus(Column(SEQ, DataType("BIGINT")))
         parts = []
+        for file in given.selection.files:
+            self._check(given.snapshot.folder / file.path, file)
         wanted = plan.bounds[use.name].among
         partly = [f for f in given.selection.files if _only_some_groups(f, given, wanted)]
         whole = [f for f in given.selection.files if f not in partly]

@@ -46,6 +46,8 @@ _SETTINGS = {
     # Bounded history of finished ticks: it would grow for ever otherwise.
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # Damage in a file must be an error, not an answer.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
 }

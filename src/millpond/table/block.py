@@ -11,6 +11,7 @@ and small or grown and large.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,7 +125,17 @@ def _write_file(
         nulls=nulls,
         indexed=spec.indexed,
         clustered=spec.clustered,
+        crc=file_crc(path),
     )
+
+
+def file_crc(path: Path) -> int:
+    """The CRC-32 of a whole file."""
+    crc = 0
+    with path.open("rb") as file:
+        while chunk := file.read(4 << 20):
+            crc = zlib.crc32(chunk, crc)
+    return crc
 
 
 def sort_order(rows: pa.Table, times: npt.NDArray[np.int64], clustered: Sequence[str]) -> npt.NDArray[np.int64] | None:

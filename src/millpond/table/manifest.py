@@ -49,7 +49,8 @@ class ArchiveFile:
     """One Parquet file of the archive.
 
     `least` and `greatest` bound its times in ticks; `minima`/`maxima` bound the columns that have bounds, as JSON
-    values; `indexed` names the columns with a value index beside the file; `columns` are the columns it has.
+    values; `indexed` names the columns with a value index beside the file; `columns` are the columns it has. `crc` is
+    the CRC-32 of the whole file, because not every reader checks the pages.
     """
 
     path: str
@@ -67,6 +68,7 @@ class ArchiveFile:
     nulls: Mapping[str, int] = field(default_factory=dict)
     indexed: tuple[str, ...] = ()
     clustered: tuple[str, ...] = ()
+    crc: int | None = None
 
     def to_action(self, now_ms: int) -> dict[str, Any]:
         own = {
@@ -78,6 +80,7 @@ class ArchiveFile:
             "columns": self.columns,
             "indexed": self.indexed,
             "clustered": self.clustered,
+            "crc": self.crc,
             "bounds": {c: [self.minima[c], self.maxima[c]] for c in self.minima},
         }
         stats = {"numRecords": self.rows, "minValues": {}, "maxValues": {}, "nullCount": dict(self.nulls)}
@@ -117,6 +120,7 @@ class ArchiveFile:
             nulls=stats.get("nullCount", {}),
             indexed=tuple(own["indexed"]),
             clustered=tuple(own["clustered"]),
+            crc=own["crc"],
         )
 
 
