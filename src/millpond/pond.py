@@ -287,6 +287,8 @@ class Pond:
                 for name in list(self._streams):
                     if name not in self.catalog.streaming:
                         del self._streams[name]
+                for standard in self._standards.values():
+                    standard.refresh()
                 for table in self.streams().values():
                     table.become_writer()
                     for store in (table.rows, table.rejected):

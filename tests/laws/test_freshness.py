@@ -126,3 +126,21 @@ def test_a_reader_that_slept_over_a_checkpoint_catches_up(tmp_path: Path) -> Non
                 db.append("r", [(0, number, number)])
                 db.archive()
             assert sleeper.sql("SELECT count(*) FROM r").rows() == [(130,)]
+
+
+def test_a_reader_that_becomes_the_writer_has_read_everything(tmp_path: Path) -> None:
+    """What it read of a standard table before others wrote is not what it goes on from."""
+    with _connect(tmp_path / "pond") as first:
+        first.sql("CREATE STANDARD TABLE s (k INT)")
+        first.sql("CREATE STREAMING TABLE r (k INT, v INT, t BIGINT) TIMESTAMP BY t")
+        second = _connect(tmp_path / "pond")
+        assert second.sql("SELECT (SELECT count(*) FROM s) + (SELECT count(*) FROM r)").rows() == [(0,)]
+        for number in range(3):
+            first.append("s", [(number,)])
+            first.append("r", [(0, number, number)])
+            first.archive()
+    with second:
+        second.append("s", [(3,)])
+        second.append("r", [(0, 3, 3)])
+        assert second.sql("SELECT k FROM s ORDER BY k").rows() == [(i,) for i in range(4)]
+        assert second.sql("SELECT v FROM r ORDER BY v").rows() == [(i,) for i in range(4)]
