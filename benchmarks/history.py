@@ -31,7 +31,7 @@ from benchmarks.harness import (
 from millpond.pond import Pond
 
 PLANNED = re.compile(r"total: ([\d,]+) rows")
-READ = re.compile(r"ran: .* and ([\d,]+) bytes read")
+READ = re.compile(r"ran: .* ([\d,]+) bytes of files read")
 NAMES = ("vehicle", "segment")
 
 

@@ -72,7 +72,7 @@ def run(options: Options, report: Report) -> None:
         files = _prepare(folder, options)
         report.say(f"{len(files)} files with {sum(f.rows for f in files):,} rows are ready")
         watch = _from_folder(files, options, report)
-        kept = files[: len(files) // options.size(6, 2)]  # the others are not needed any more
+        kept = files[: len(files) // options.size(9, 2)]  # the others are not needed any more
         for file in files[len(kept) :]:
             file.path.unlink()
         files = kept
@@ -97,7 +97,7 @@ def run(options: Options, report: Report) -> None:
 
 
 def _prepare(folder: Path, options: Options) -> list[Prepared]:
-    """Enough files for the whole run: over a million rows for each second of it. The first is for warming up.
+    """Enough files for the whole run: 1.8 million rows for each second of it. The first is for warming up.
 
     One stretch of traffic is written, with times of six digits; in its later copies the first digit is greater, so that
     time moves on by 100,000 s a copy.
@@ -109,7 +109,7 @@ def _prepare(folder: Path, options: Options) -> list[Prepared]:
         if sum(f.rows for f in files) >= limit:
             break
     first = list(files)
-    for number in range(2, options.size(6, 2) + 1):
+    for number in range(2, options.size(9, 2) + 1):
         for file in first:
             files.append(_copy_later(file, folder, len(files), number))
     os.sync()  # so that nobody's fsync has to wait for these

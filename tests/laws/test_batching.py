@@ -19,7 +19,7 @@ from tests.laws.scripts import Life, Setting, conditions, row_lists, settings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
 
-LONG = settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 SHORT = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 IN_ORDER = (

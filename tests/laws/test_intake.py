@@ -18,7 +18,7 @@ from tests.laws.scripts import Life, Setting, events, row_lists, settings_of_tab
 
 pytestmark = pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
 
-LONG = settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 SHORT = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 offers = st.one_of(

@@ -107,6 +107,8 @@ Ponds = dict[str, millpond.Pond]
 def ponds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ponds]:
     """A reader on each pond, for DuckDB; and `spark`, one for Spark on half and half."""
     root = tmp_path_factory.mktemp("ponds")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")  # hundreds of small plans: quick to compile beats fast
     opened = {}
     for tier in TIERS:
         for indexed in (True, False):
@@ -118,6 +120,7 @@ def ponds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ponds]:
     for pond in opened.values():
         pond.close()
     stop_session()
+    patch.undo()
 
 
 def answer(pond: millpond.Pond, sql: str) -> pa.Table | MillpondError:
