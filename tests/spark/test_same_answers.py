@@ -132,10 +132,9 @@ def answer(pond: millpond.Pond, sql: str) -> pa.Table | MillpondError:
 
 # table/block.py writes Parquet statistics for floating columns. They leave NaN out, so both engines skip row groups that
 # hold NaN, which is greater than all numbers. Fixed by `write_statistics=[columns that are not floating]` there.
-NAN = pytest.mark.xfail(reason="statistics of floating columns hide NaN from both engines", strict=True)
 CASES = [
     pytest.param(
-        case, id=case.id, marks=[NAN] if case.id in ("floats: NaN equals NaN", "floats: NaN is largest") else []
+        case, id=case.id
     )
     for case in (*CORPUS, *WINDOWS)
 ]

@@ -94,6 +94,8 @@ def _write_file(
                 compression_level=1,
                 use_dictionary=dictionary,
                 column_encoding=encodings,
+                # Minima and maxima of floating columns leave out NaN, and readers would skip rows that hold it.
+                write_statistics=[f.name for f in rows.schema if not pa.types.is_floating(f.type)],
                 write_page_checksum=True,  # merging and rewriting must not take damage for data
             )
             sync_file(path)

@@ -11,6 +11,7 @@ comparison finds it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ def find_groups(path: Path, wanted: Iterable[Any]) -> set[int]:
         batch = reader.get_batch(0)
         value, group = batch.column(0), batch.column(1)
         found: set[int] = set()
+        if pa.types.is_date(value.type):  # bounds are written as texts
+            wanted = [date.fromisoformat(item) if isinstance(item, str) else item for item in wanted]
         numbers = integers(value) if pa.types.is_integer(value.type) else None
         for item in wanted:
             if numbers is not None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -51,10 +50,3 @@ def test_dates_are_found_as_bounds_write_them(tmp_path: Path) -> None:
 
 def test_an_index_lies_beside_its_file() -> None:
     assert index_path(Path("c0/a-s0.parquet"), "vid") == Path("c0/a-s0.vid.idx")
-
-
-test_dates_are_found_as_bounds_write_them = pytest.mark.xfail(
-    reason="find_groups compares days with texts: any question on an indexed DATE column of archived rows raises",
-    raises=TypeError,
-    strict=True,
-)(test_dates_are_found_as_bounds_write_them)
