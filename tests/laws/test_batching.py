@@ -17,8 +17,6 @@ import millpond
 from tests.laws.oracle import Condition, Row
 from tests.laws.scripts import Life, Setting, conditions, row_lists, settings_of_tables
 
-pytestmark = pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
-
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 SHORT = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 

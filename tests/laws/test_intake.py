@@ -16,8 +16,6 @@ from millpond.errors import RowsRejected
 from tests.laws.oracle import Row
 from tests.laws.scripts import Life, Setting, events, row_lists, settings_of_tables
 
-pytestmark = pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
-
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 SHORT = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 

@@ -17,7 +17,6 @@ from deltalake import DeltaTable
 import millpond
 
 # Until block.py says it as pyarrow 25 wants it; tests/unit/table/test_block.py notices when it does.
-pytestmark = pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
 
 Rows = Counter[tuple[Any, ...]]
 

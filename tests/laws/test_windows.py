@@ -16,7 +16,6 @@ from tests.laws.oracle import Condition, grouped
 from tests.laws.scripts import Life, Setting, conditions, events, row_lists, settings_of_tables
 
 # Until block.py says it as pyarrow 25 wants it; tests/unit/table/test_block.py notices when it does.
-pytestmark = pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
 
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 SHORT = settings(max_examples=40, suppress_health_check=list(HealthCheck))

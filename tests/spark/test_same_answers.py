@@ -21,11 +21,7 @@ from tests.corpus import Case, load_corpus
 from tests.corpus.compare import assert_same
 from tests.corpus.tables import SCHEMA, TABLES
 
-pytestmark = [
-    pytest.mark.spark,
-    # Until block.py says it as pyarrow 25 wants it; tests/unit/table/test_block.py notices when it does.
-    pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning"),
-]
+pytestmark = pytest.mark.spark
 
 CORPUS = load_corpus()
 STREAMS = {"posreports": "t", "readings": "at"}

@@ -350,7 +350,6 @@ class Teller:
 
 
 # Until block.py says it as pyarrow 25 wants it; tests/unit/table/test_block.py notices when it does.
-@pytest.mark.filterwarnings("ignore:Specifying null_placement:FutureWarning")
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda c: c.name)
 @pytest.mark.parametrize("story", STORIES, ids=lambda s: s.id)
 def test_story(story: Story, condition: Condition, tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -23,7 +23,7 @@ from millpond.query.bind import Use
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
-from millpond.sql.translate import _DUCKDB_SETTINGS, NotOnDuckDB, configure, needs_spark
+from millpond.sql.translate import NotOnDuckDB, configure, needs_spark
 from millpond.table.block import GROUP_ROWS, file_crc
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import tail_table
@@ -46,12 +46,9 @@ class Local:
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:")
         configure(self._connection)
-        # A cursor is a session of its own, which starts from the global settings and not from its parent's.
-        for name, value in _DUCKDB_SETTINGS.items():
-            self._connection.execute(f"SET GLOBAL {name} = {value}").fetchall()
-        self._connection.execute("SET parquet_metadata_cache = true").fetchall()
+        self._connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()
         # A variable of the caller's must never be taken for a table.
-        self._connection.execute("SET python_enable_replacements = false").fetchall()
+        self._connection.execute("SET GLOBAL python_enable_replacements = false").fetchall()
         self._lock = threading.Lock()
         self._checked: set[Path] = set()
 

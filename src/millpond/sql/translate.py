@@ -88,3 +88,5 @@ def configure(connection: duckdb.DuckDBPyConnection) -> None:
     """Make a DuckDB connection behave as the texts of `to_duckdb` expect; once, before the first of them."""
     for name, value in _DUCKDB_SETTINGS.items():
         connection.execute(f"SET {name} = {value}")
+        # A cursor is a session of its own, which starts from the global settings and not from its parent's.
+        connection.execute(f"SET GLOBAL {name} = {value}")

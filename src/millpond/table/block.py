@@ -162,8 +162,9 @@ def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     array = column.combine_chunks()
     if pa.types.is_integer(array.type) and array.null_count == 0:
         return integers(array).astype(np.int64)
-    ranked = pc.rank(array, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
-    return integers(ranked).astype(np.int64)
+    ranks = integers(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    ranks[integers(array.is_null().cast(pa.int8())).astype(bool)] = 0  # ranks start at 1
+    return ranks
 
 
 def _ordered(keys: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
