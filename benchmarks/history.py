@@ -36,8 +36,8 @@ NAMES = ("vehicle", "segment")
 
 
 def run(options: Options, report: Report) -> None:
-    lap_minutes = 13  # a million rows
-    load = 0.01 if options.quick else 1.0
+    lap_minutes = 65  # a million rows of a quiet road: ten minutes are a small part even of the shortest history
+    load = 0.002 if options.quick else 0.17
     lap = list(minutes(traffic(minutes=lap_minutes, start_minute=100, load=load)))
     first = lap[0]["t"][0].as_py() // 60 * 60
     lap = [shifted(table, -first) for table in lap]
@@ -124,7 +124,7 @@ def _judge(report: Report, found: list[dict[str, Any]]) -> None:
         medians = [f["median ms"] for f in found if f["question"] == name]
         sizes = [f["bytes read, median"] for f in found if f["question"] == name]
         report.bar(6, f"{name}: slowest median to fastest", max(medians) / min(medians), "<=", 1.5)
-        report.bar(6, f"{name}: most bytes read to fewest (medians)", max(sizes) / max(1, min(sizes)), "<=", 1.5)
+        report.bar(6, f"{name}: bytes read in the longest history to the shortest", sizes[-1] / max(1, sizes[0]), "<=", 1.5)
 
 
 def _chart(report: Report, found: list[dict[str, Any]]) -> None:
