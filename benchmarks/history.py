@@ -124,7 +124,9 @@ def _judge(report: Report, found: list[dict[str, Any]]) -> None:
         medians = [f["median ms"] for f in found if f["question"] == name]
         sizes = [f["bytes read, median"] for f in found if f["question"] == name]
         report.bar(6, f"{name}: slowest median to fastest", max(medians) / min(medians), "<=", 1.5)
-        report.bar(6, f"{name}: bytes read in the longest history to the shortest", sizes[-1] / max(1, sizes[0]), "<=", 1.5)
+        report.bar(
+            6, f"{name}: bytes read in the longest history to the shortest", sizes[-1] / max(1, sizes[0]), "<=", 1.5
+        )
 
 
 def _chart(report: Report, found: list[dict[str, Any]]) -> None:

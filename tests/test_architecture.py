@@ -20,7 +20,7 @@ SRC = Path(__file__).parent.parent / "src"
 # Imported by everyone; they import only each other.
 VOCABULARY = {"errors", "schema", "duration", "clock", "config", "arrow", "catalog", "durable", "failpoints", "result"}
 
-STAGES = {"sql", "spark", "sources", "ingest", "table", "query", "tick"}
+STAGES = {"sql", "spark", "sources", "ingest", "table", "query", "network", "tick"}
 
 # A part is a module or folder directly in src/millpond. Each may import itself, the vocabulary, and:
 MAY_IMPORT: dict[str, set[str]] = {
@@ -34,6 +34,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The intake hands frames to a table's log: rows, rejects and position go in together or not at all.
     "ingest": {"sources", "table"},
     "query": {"table", "sql", "spark"},
+    # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
+    "network": {"table", "sql", "query"},
     "tick": {"table", "spark", "query"},
     # Wires the stages together, so it is the one part that sees them all.
     "pond": {*STAGES, "lock"},

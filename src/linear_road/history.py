@@ -119,7 +119,11 @@ def _demand(weekday: int) -> Floats:
         return np.exp(-(((hour - centre) / width) ** 2) / 2)
 
     midday = 0.35 * hump(13.0, 3.5)
-    shape = midday + hump(8.0, 1.1) * (0.9, 0.6) + hump(17.5, 1.4) * (0.55, 0.85) if weekday <= 5 else 1.4 * midday * (1.0, 1.0)
+    shape = (
+        midday + hump(8.0, 1.1) * (0.9, 0.6) + hump(17.5, 1.4) * (0.55, 0.85)
+        if weekday <= 5
+        else 1.4 * midday * (1.0, 1.0)
+    )
     return np.asarray(NIGHT + (1 - NIGHT) * np.minimum(shape, 1.0), np.float32)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,18 @@ class StreamingTable:
         kind = self.columns.find(self.time_column, self.name).type
         return TimeUnit.SECOND if kind.is_integer else TimeUnit.MICROSECOND
 
+    def shown(self, ticks: int) -> str:
+        """A time as the user writes it."""
+        if self.unit is TimeUnit.SECOND:
+            return str(ticks)
+        return str(datetime(1970, 1, 1) + timedelta(microseconds=int(ticks)))
+
+    def value(self, ticks: int | None) -> Any:
+        """A time as a value of the time column."""
+        if ticks is None or self.unit is TimeUnit.SECOND:
+            return ticks
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks)
+
     @property
     def indexed(self) -> tuple[str, ...]:
         """The columns with a value index, each once, in the order the indexes were made."""
@@ -101,6 +113,38 @@ class Feed:
     sql: str
 
 
+INSTANT = "instant"  # the time column of every result
+
+
+@dataclass(frozen=True)
+class ContinuousQuery:
+    """A query that keeps answering. Its result is a streaming table of the same name, whose time is the instant.
+
+    `sql` is the SELECT with its windows. `form` is 'rstream', 'istream' or 'dstream'. `slide` is None for REALTIME.
+    `columns` are those of the result, the instant last. `history` is how long results are kept; None means those of the
+    last instant. `start` is the time (in ticks) the query begins at when it was told to begin in the past. `reads` names
+    the relations it reads, `made` counts its definitions: an altered query is a new one for the network.
+    """
+
+    name: str
+    sql: str
+    form: str
+    slide: timedelta | None
+    columns: Schema
+    folder: str
+    reads: tuple[str, ...]
+    history: timedelta | None = None
+    view: bool = False
+    start: int | None = None
+    paused: bool = False
+    made: int = 0
+
+    @property
+    def table(self) -> StreamingTable:
+        """The result as a relation."""
+        return StreamingTable(self.name, self.columns, INSTANT, self.folder, shards=1, history=self.history)
+
+
 Relation = StreamingTable | StandardTable | Source
 
 
@@ -111,18 +155,22 @@ class Catalog:
     standard: Mapping[str, StandardTable] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     feeds: Mapping[str, Feed] = field(default_factory=dict)
+    queries: Mapping[str, ContinuousQuery] = field(default_factory=dict)
     made: int = 0  # how many folders were ever named; folders are never reused
 
     # -- looking up -------------------------------------------------------------------------------------------------
 
     def relation(self, name: str) -> Relation | None:
         key = name.lower()
+        if key in self.queries:
+            return self.queries[key].table
         return self.streaming.get(key) or self.standard.get(key) or self.sources.get(key)
 
     def relation_names(self) -> list[str]:
         """Everything that can stand in FROM, sources apart."""
         names = [t.name for t in self.streaming.values()]
-        return sorted(names + [n + REJECTED_SUFFIX for n in names] + [t.name for t in self.standard.values()])
+        others = [t.name for t in self.standard.values()] + [q.name for q in self.queries.values()]
+        return sorted(names + [n + REJECTED_SUFFIX for n in names] + others)
 
     def streaming_table(self, name: str) -> StreamingTable:
         found = self.streaming.get(name.lower())
@@ -144,10 +192,26 @@ class Catalog:
             raise UnknownName("source", name, [s.name for s in self.sources.values()])
         return found
 
+    def query(self, name: str) -> ContinuousQuery:
+        found = self.queries.get(name.lower())
+        if found is None:
+            self._wrong_kind(name, "continuous query")
+            raise UnknownName("continuous query", name, [q.name for q in self.queries.values()])
+        return found
+
+    def kind(self, name: str) -> str:
+        """What a relation is, in words."""
+        query = self.queries.get(name.lower())
+        if query is not None:
+            return "streaming view" if query.view else "continuous query"
+        found = self.relation(name)
+        assert found is not None
+        return kind_of(found)
+
     def _wrong_kind(self, name: str, wanted: str) -> None:
         found = self.relation(name)
         if found is not None:
-            raise CatalogError(f'"{found.name}" is a {kind_of(found)}, not a {wanted}')
+            raise CatalogError(f'"{found.name}" is a {self.kind(name)}, not a {wanted}')
         base = name.lower().removesuffix(REJECTED_SUFFIX)
         if base != name.lower() and base in self.streaming:
             raise CatalogError(
@@ -163,12 +227,14 @@ class Catalog:
         found = self.relation(name)
         if found is not None:
             raise CatalogError(
-                f'{kind_of(found)} "{found.name}" exists already', hint="Drop it first, or use IF NOT EXISTS."
+                f'{self.kind(name)} "{found.name}" exists already', hint="Drop it first, or use IF NOT EXISTS."
             )
         base = name.lower().removesuffix(REJECTED_SUFFIX)
         if base != name.lower() and base in self.streaming:
             raise CatalogError(f'"{name}" is the name of the rejected rows of "{base}"', hint="Take another name.")
-        if (name.lower() + REJECTED_SUFFIX) in {n.lower() for n in (*self.standard, *self.sources, *self.streaming)}:
+        if (name.lower() + REJECTED_SUFFIX) in {
+            n.lower() for n in (*self.standard, *self.sources, *self.streaming, *self.queries)
+        }:
             raise CatalogError(f'"{name}{REJECTED_SUFFIX}" exists already', hint="Take another name.")
         if name.startswith("_"):
             raise CatalogError(f'"{name}" starts with an underscore', hint="Such names belong to millpond.")
@@ -185,9 +251,24 @@ class Catalog:
     def with_feed(self, feed: Feed) -> Catalog:
         return self._next(feeds={**self.feeds, feed.name.lower(): feed})
 
+    def with_query(self, query: ContinuousQuery) -> Catalog:
+        return self._next(queries={**self.queries, query.name.lower(): query}, made=self.made + 1)
+
+    def without_query(self, name: str) -> Catalog:
+        self._check_unread(name)
+        return self._next(queries={k: v for k, v in self.queries.items() if k != name.lower()})
+
+    def _check_unread(self, name: str) -> None:
+        for query in self.queries.values():
+            if name.lower() in query.reads:
+                kind = self.kind(query.name)
+                hint = f"Drop it first: DROP {kind.upper()} {query.name}."
+                raise CatalogError(f'{kind} "{query.name}" reads "{name}"', hint=hint)
+
     def without(self, name: str) -> Catalog:
         """Drop a relation; the feeds of a dropped table or source must have been dropped before."""
         key = name.lower()
+        self._check_unread(name)
         for feed in self.feeds.values():
             if key in (feed.table.lower(), feed.source.lower()):
                 raise CatalogError(f'feed "{feed.name}" uses "{name}"', hint=f"Drop it first: DROP FEED {feed.name}.")
@@ -204,6 +285,7 @@ class Catalog:
 
     def renamed(self, name: str, to: str) -> Catalog:
         self.check_free(to)
+        self._check_unread(name)
         for feed in self.feeds.values():
             if feed.table.lower() == name.lower():
                 raise CatalogError(f'feed "{feed.name}" fills "{name}"', hint="Drop the feed first.")
@@ -299,6 +381,23 @@ def _to_json(catalog: Catalog) -> dict[str, Any]:
             {"name": f.name, "table": f.table, "source": f.source, "columns": f.columns, "sql": f.sql}
             for f in catalog.feeds.values()
         ],
+        "queries": [
+            {
+                "name": q.name,
+                "sql": q.sql,
+                "form": q.form,
+                "slide": _seconds(q.slide),
+                "columns": _columns_to_json(q.columns),
+                "folder": q.folder,
+                "reads": q.reads,
+                "history": _seconds(q.history),
+                "view": q.view,
+                "start": q.start,
+                "paused": q.paused,
+                "made": q.made,
+            }
+            for q in catalog.queries.values()
+        ],
     }
 
 
@@ -335,4 +434,21 @@ def _from_json(data: dict[str, Any]) -> Catalog:
         f["name"].lower(): Feed(f["name"], f["table"], f["source"], tuple(f["columns"]), f["sql"])
         for f in data["feeds"]
     }
-    return Catalog(data["version"], streaming, standard, sources, feeds, data["made"])
+    queries = {}
+    for item in data.get("queries", ()):
+        query = ContinuousQuery(
+            name=item["name"],
+            sql=item["sql"],
+            form=item["form"],
+            slide=_delta(item["slide"]),
+            columns=_columns_from_json(item["columns"]),
+            folder=item["folder"],
+            reads=tuple(item["reads"]),
+            history=_delta(item["history"]),
+            view=item["view"],
+            start=item["start"],
+            paused=item["paused"],
+            made=item["made"],
+        )
+        queries[query.name.lower()] = query
+    return Catalog(data["version"], streaming, standard, sources, feeds, queries, data["made"])

@@ -198,6 +198,19 @@ class IntakeError(MillpondError, ValueError):
     code = "intake_error"
 
 
+class ResultsGone(MillpondError, LookupError):
+    """A client comes back for results that are no longer kept."""
+
+    code = "results_gone"
+
+    def __init__(self, query: str, position: int, first: int) -> None:
+        super().__init__(
+            f'results of "{query}" after position {position} are no longer kept',
+            detail=f"The oldest one kept is number {first}.",
+            hint=f"Go on with after={first - 1}, and give the query a longer RANGE.",
+        )
+
+
 class EngineError(MillpondError, RuntimeError):
     """Spark or DuckDB could not do its part."""
 

@@ -34,6 +34,8 @@ from millpond.errors import IntakeError, JavaMissing, NotAPond, PondError
 from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
+from millpond.network.delivery import Cursor, Subscription
+from millpond.network.runner import Network
 from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
@@ -97,7 +99,9 @@ def _check_folder(folder: Path, create: bool) -> None:
 
 def _half_made(name: str) -> bool:
     """Whether a file can be what a crash left of the making of a pond."""
-    return name == definitions.FILE or (name.startswith((f".{definitions.FILE}.", f".{MARKER}.")) and name.endswith(".tmp"))
+    return name == definitions.FILE or (
+        name.startswith((f".{definitions.FILE}.", f".{MARKER}.")) and name.endswith(".tmp")
+    )
 
 
 class Pond:
@@ -118,6 +122,7 @@ class Pond:
         self._feeds: dict[str, FeedRunner] = {}
         self._keeper = Keeper(clock, config.block_rows, round(config.block_age.total_seconds() * 1e6))
         self._round: Round | None = None
+        self.network = Network(self)
         self._pipeline: Pipeline | None = None
         self._owned = False
         self._closed = False
@@ -157,7 +162,52 @@ class Pond:
     def now(self, table: str) -> Any:
         """The table's time: nothing earlier is still to come. None before its first row."""
         self.refresh()
+        if table.lower() in self.catalog.queries:
+            return self.catalog.queries[table.lower()].table.value(self.network.outlet(table).progress.complete)
         return time_value(self.stream(table))
+
+    # -- continuous queries -----------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Evaluate the continuous queries over everything accepted so far: by the pipeline if it runs, else here."""
+        self._check_open()
+        self.own()
+        if self._pipeline is not None and self._pipeline.alive:
+            self._pipeline.beat()
+            return
+        with self.work:
+            self.network.tick()
+
+    def subscribe(self, query: str, *, after: int | None = None, since: Any = None) -> Subscription:
+        """Results of a continuous query as they appear: iterate over it; `close` ends it.
+
+        It starts with the next result; with `after` behind the result of that position, with `since` at that time. Whoever
+        subscribes in the process that owns the pond starts the pipeline by that.
+        """
+        self._check_open()
+        self.refresh()
+        cursor = self._cursor(query, after, since)
+        if self._owned or not is_written(self.folder):
+            self.start()
+        return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed)
+
+    def resume(self, query: str, *, after: int | None = None, since: Any = None) -> Cursor:
+        """A cursor over the results of a continuous query: `fetch` gives what is new since the last time.
+
+        Without `after` it starts with the oldest result that is kept. `position` says where it stands; keep it to go on
+        later, in this process or another.
+        """
+        self._check_open()
+        self.refresh()
+        return self._cursor(query, -1 if after is None and since is None else after, since)
+
+    def _cursor(self, query: str, after: int | None, since: Any) -> Cursor:
+        outlet = self.network.outlet(query)
+        if since is not None:
+            number = outlet.first_number(to_ticks(since, outlet.query.table))
+        else:
+            number = outlet.next if after is None else after + 1
+        return Cursor(lambda: self.network.outlet(query), number, self.refresh)
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 
@@ -186,12 +236,14 @@ class Pond:
     def archive_in_place(self) -> None:
         """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
         with self.work:
+            self.network.tick()
             while tasks := self.next_tasks(force=True):
                 name = f"here-{uuid.uuid4().hex[:8]}"
                 self.commit_results([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
 
     def next_tasks(self, *, force: bool) -> Sequence[Task]:
         """Called by the pipeline under `work`: what is due now."""
+        self.network.tick()
         tables = list(self.streams().values())
         self._keeper.expire(tables)
         self._keeper.clean(tables)
@@ -252,6 +304,7 @@ class Pond:
             self._pipeline.stop()
         for table in self._streams.values():
             table.close()
+        self.network.close()
         self.local.close()
         self._lock.release()
         self._owned = False
@@ -293,6 +346,7 @@ class Pond:
                     table.become_writer()
                     for store in (table.rows, table.rejected):
                         store.delete_strays(self.clock.micros() / 1e6)
+                self.network.become_writer()
             except BaseException:
                 for table in self._streams.values():
                     table.close()
@@ -315,6 +369,7 @@ class Pond:
                 table.refresh()
             for standard in self._standards.values():
                 standard.refresh()
+            self.network.load()
 
     def streams(self) -> dict[str, StreamTable]:
         """All streaming tables, opened."""
@@ -410,6 +465,8 @@ class Pond:
     # -- the shelf: what the planner asks for -----------------------------------------------------------------------
 
     def snapshot(self, use: Use) -> Snapshot | None:
+        if use.table.name in self.catalog.queries:
+            return self.network.outlet(use.table.name).snapshot()
         if isinstance(use.table, StreamingTable):
             table = self.stream(use.table.name)
             return (table.rejected if use.rejected else table.rows).snapshot()
@@ -418,6 +475,8 @@ class Pond:
         return None
 
     def time(self, use: Use) -> int | None:
+        if use.table.name in self.catalog.queries:
+            return self.network.outlet(use.table.name).progress.complete
         return self.stream(use.table.name).now if isinstance(use.table, StreamingTable) else None
 
     def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:

@@ -128,12 +128,7 @@ def answer(pond: millpond.Pond, sql: str) -> pa.Table | MillpondError:
 
 # table/block.py writes Parquet statistics for floating columns. They leave NaN out, so both engines skip row groups that
 # hold NaN, which is greater than all numbers. Fixed by `write_statistics=[columns that are not floating]` there.
-CASES = [
-    pytest.param(
-        case, id=case.id
-    )
-    for case in (*CORPUS, *WINDOWS)
-]
+CASES = [pytest.param(case, id=case.id) for case in (*CORPUS, *WINDOWS)]
 
 
 @pytest.mark.parametrize("case", CASES)

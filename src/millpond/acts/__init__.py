@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from millpond.acts import ask, change, define, show
+from millpond.acts import ask, change, continuous, define, show
 from millpond.errors import SqlError
 from millpond.result import Result
 from millpond.sql import statements as st
@@ -27,6 +27,10 @@ _ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
     st.AlterTable: define.alter,
     st.Describe: show.describe_relation,
     st.Show: show.show,
+    st.CreateQuery: continuous.create,
+    st.AlterQuery: continuous.alter,
+    st.PauseQuery: continuous.pause,
+    st.ExplainQuery: continuous.explain,
 }
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millpond.acts import continuous
 from millpond.acts.ask import ask, plan_query
 from millpond.acts.values import as_query
 from millpond.arrow import arrow_schema, schema_of
@@ -128,6 +129,8 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
         catalog = pond.catalog
         if statement.kind == "index":
             return _drop_index(pond, statement)
+        if statement.kind in ("continuous query", "streaming view"):
+            return continuous.drop(pond, statement)
         if statement.kind == "feed":
             if statement.if_exists and statement.name.lower() not in catalog.feeds:
                 return Result(message=f'there is no feed "{statement.name}"')

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millpond.acts import continuous
 from millpond.catalog import REJECTED_SUFFIX, StreamingTable
 from millpond.duration import TimeUnit, describe
 from millpond.errors import UnknownName
@@ -49,6 +50,10 @@ def describe_relation(pond: Pond, statement: st.Describe) -> Result:
 def show(pond: Pond, statement: st.Show) -> Result:
     pond.refresh()
     catalog = pond.catalog
+    if statement.kind in ("continuous queries", "streaming views"):
+        return continuous.show(pond, statement)
+    if statement.kind == "state":
+        return continuous.show_state(pond, statement)
     if statement.kind in ("tables", "streaming tables", "standard tables"):
         return _show_tables(pond, statement.kind)
     if statement.kind == "indexes":

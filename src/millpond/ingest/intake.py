@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ import pyarrow as pa
 
 from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, to_batch
 from millpond.clock import Clock
-from millpond.duration import TimeUnit
 from millpond.errors import IntakeError, RowsRejected
 from millpond.ingest.lateness import earliest_times
 from millpond.ingest.shards import shard_numbers, split
@@ -147,15 +145,11 @@ class Intake:
         texts = row_texts(batch.filter(pa.array(late)))
         name = definition.time_column
         for place, text, time, limit in zip(places[late], texts, times[late], earliest[late], strict=True):
-            reason = f"late: {name} = {self._shown(time)} is before {self._shown(limit)}"
+            reason = (
+                f"late: {name} = {self.table.definition.shown(time)} is before {self.table.definition.shown(limit)}"
+            )
             rejects.append(BadRow(int(place), reason, text))
         return batch.filter(pa.array(~late)), times[~late], int(late.sum())
-
-    def _shown(self, time: int) -> str:
-        """A time as the user writes it."""
-        if self.table.definition.unit is TimeUnit.SECOND:
-            return str(time)
-        return str(datetime(1970, 1, 1) + timedelta(microseconds=int(time)))
 
     def _append(
         self,

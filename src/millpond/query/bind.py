@@ -4,14 +4,15 @@ Each use of a streaming or standard table gets a relation name of its own (`__r0
 table, through which window. Engines then only have to provide those relations. All errors about names are raised here,
 with the place in the SQL.
 
-A window shows the explicit columns: `*` over it leaves out the time column, which can still be named.
+A window shows the explicit columns: `*` over it leaves out the time column, which can still be named. `PREV(c)` becomes a
+column of the relation behind its use, and `NOW()` over a window a constant that stands for the instant.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
@@ -33,6 +34,21 @@ from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.statements import Window
 
+INSTANT = 4611686018427387847  # stands for NOW() in a bound tree, until `at_instant` puts the time there
+INSTANT_TEXT = "2261-12-31 23:59:59.987654"  # the same for TIMESTAMPs
+
+
+@dataclass(frozen=True)
+class Previous:
+    """`PREV(column, back)`: a column of its own in the relation behind a use."""
+
+    column: str
+    back: int
+
+    @property
+    def name(self) -> str:
+        return f"__prev_{self.back}_{self.column}"
+
 
 @dataclass(frozen=True)
 class Use:
@@ -43,6 +59,7 @@ class Use:
     table: StreamingTable | StandardTable | Source
     window: Window | None = None
     rejected: bool = False
+    previous: tuple[Previous, ...] = ()
 
     @property
     def columns(self) -> Schema:
@@ -91,6 +108,8 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
             allow_partial_qualification=True,  # what is missing is reported by us, with the nearest name
         )
         scopes = _with_row_numbers(tree)
+        _rewrite_previous(scopes, uses, sql)
+        _rewrite_now(scopes, uses)
         _check_columns(scopes, uses, aliases, sql)
         _type_columns(scopes, uses)
         spell_outputs(tree, {u.name: u.columns.names for u in uses.values()})
@@ -203,6 +222,72 @@ def _is_call(node: exp.Expr, name: str, arguments: int) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.upper() == name and len(node.expressions) == arguments
 
 
+# -- PREV(column [, n]) and NOW() ---------------------------------------------------------------------------------------
+
+
+def _rewrite_previous(scopes: list[Scope], uses: dict[str, Use], sql: str) -> None:
+    for scope in scopes:
+        by_alias = _uses_by_alias(scope, uses)
+        for node in list(scope.find_all(exp.Anonymous)):
+            if node.name.upper() != "PREV":
+                continue
+            place = span_of(node)
+            column, back = _previous_arguments(node, sql)
+            use = by_alias.get(column.table.lower())
+            if use is None or use.window is None or use.window.rows is None or not use.window.columns:
+                raise UnsupportedSql(
+                    "PREV needs a partitioned window",
+                    hint="Write a window such as [vid ROWS 2] behind the table's name.",
+                    sql=sql,
+                    span=place,
+                )
+            if column.name not in use.columns:
+                where = f' in table "{use.table.name}"'
+                raise UnknownName("column", column.name, use.columns.names, where=where, sql=sql, span=place)
+            if back >= use.window.rows:
+                raise UnsupportedSql(
+                    f"PREV goes {back} rows back in a window of {use.window.rows}",
+                    hint=f"Make the window at least {back + 1} rows long.",
+                    sql=sql,
+                    span=place,
+                )
+            found = Previous(use.columns.find(column.name, use.table.name).name, back)
+            if found not in use.previous:
+                use = replace(use, previous=(*use.previous, found))
+                uses[use.name] = use
+                by_alias[column.table.lower()] = use
+            column.set("this", exp.to_identifier(found.name, quoted=True))
+            node.replace(column)
+
+
+def _previous_arguments(node: exp.Anonymous, sql: str) -> tuple[exp.Column, int]:
+    given = node.expressions
+    column = given[0] if given else None
+    back = given[1] if len(given) > 1 else exp.Literal.number(1)
+    whole = isinstance(back, exp.Literal) and not back.is_string and back.name.isdecimal() and int(back.name) > 0
+    if not isinstance(column, exp.Column) or len(given) > 2 or not whole:
+        raise UnsupportedSql(
+            "PREV is written PREV(<column>) or PREV(<column>, <rows back>)", sql=sql, span=span_of(node)
+        )
+    return column, int(back.name)
+
+
+def _rewrite_now(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
+    """Over a window NOW() is the instant the query is evaluated at. Time is data there; the wall clock plays no part."""
+    windowed = [u for u in uses.values() if u.window is not None]
+    if not windowed:
+        return
+    table = windowed[0].table
+    assert isinstance(table, StreamingTable)
+    whole = table.columns.find(table.time_column, table.name).type.is_integer
+    for scope in scopes:
+        for node in list(scope.find_all(exp.CurrentTimestamp, exp.Anonymous)):
+            if isinstance(node, exp.Anonymous) and not _is_call(node, "NOW", 0):
+                continue
+            literal = exp.Literal.number(INSTANT) if whole else exp.Literal.string(INSTANT_TEXT)
+            node.replace(exp.cast(literal, "bigint" if whole else "timestamp"))
+
+
 # -- stars and names --------------------------------------------------------------------------------------------------
 
 
@@ -283,7 +368,8 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                 outputs = source.expression.named_selects if isinstance(source.expression, exp.Query) else []
                 names[alias] = list(outputs)
             elif source.name in uses:
-                names[alias] = [*uses[source.name].columns.names, SEQ]
+                use = uses[source.name]
+                names[alias] = [*use.columns.names, SEQ, *(p.name for p in use.previous)]
         if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
             names[""] = list(scope.expression.named_selects)
         for column in scope.columns:
@@ -325,7 +411,9 @@ def _type_columns(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
             source = around.sources[column.table] if around is not None else None
             if isinstance(source, exp.Table) and source.name in uses:
                 columns = uses[source.name].columns
-                kind = columns.find(column.name, column.table).type if column.name in columns else DataType("BIGINT")
+                before = {p.name: p.column for p in uses[source.name].previous}
+                name = before.get(column.name, column.name)
+                kind = columns.find(name, column.table).type if name in columns else DataType("BIGINT")
                 column.type = _sqlglot_type(kind)
 
 

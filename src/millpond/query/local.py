@@ -21,7 +21,7 @@ from millpond.arrow import arrow_schema, conform
 from millpond.errors import CorruptBlock, EngineError, MillpondError
 from millpond.query.bind import Use
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
-from millpond.query.relation import DUCKDB, through_window, united
+from millpond.query.relation import DUCKDB, at_instant, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark
 from millpond.table.block import GROUP_ROWS, file_crc
@@ -63,7 +63,7 @@ class Local:
             parts = []
             for name, use in plan.bound.uses.items():
                 parts.append(f"{name} AS NOT MATERIALIZED ({self._relation(cursor, plan, use)})")
-            return self._execute(cursor, with_relations(parts, plan.text), profile)
+            return self._execute(cursor, with_relations(parts, at_instant(plan.text, plan.instant)), profile)
         finally:
             cursor.close()
 

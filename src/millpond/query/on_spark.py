@@ -16,7 +16,7 @@ from millpond.arrow import arrow_schema
 from millpond.errors import EngineError
 from millpond.query.bind import Bound, Use
 from millpond.query.plan import Fetched, Plan, ordered
-from millpond.query.relation import SPARK, through_window, united
+from millpond.query.relation import SPARK, at_instant, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.spark.session import spark_message
 from millpond.table.store import tail_table
@@ -35,7 +35,7 @@ def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
         names = {}
         for name, use in plan.bound.uses.items():
             names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
-        text = spark_text(ordered(plan.bound), names)
+        text = at_instant(spark_text(ordered(plan.bound), names), plan.instant)
         return session.sql(text).toArrow()
     except Exception as error:
         if type(error).__module__.startswith(("pyspark", "py4j")):

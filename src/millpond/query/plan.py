@@ -62,6 +62,13 @@ class Plan:
     text: str | None  # DuckDB's SQL when it runs there
 
     @property
+    def instant(self) -> int | None:
+        """What NOW() is: the time of the windows, the earliest if they differ."""
+        windowed = [i for n, i in self.inputs.items() if self.bound.uses[n].window is not None]
+        known = [i.now for i in windowed if isinstance(i, Tiers) and i.now is not None]
+        return min(known, default=None)
+
+    @property
     def rows(self) -> int:
         """Rows that must be looked at, at most."""
         total = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from millpond.catalog import StreamingTable
-from millpond.query.bind import Use
+from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
 from millpond.query.bounds import window_start
 from millpond.schema import SEQ
 
@@ -39,7 +39,27 @@ def united(parts: Sequence[str]) -> str:
 
 
 def through_window(use: Use, rows: str, now: int | None, words: Words) -> str:
-    """SQL for the rows of `rows` (a SELECT with `_seq`) that the use's window holds at `now`."""
+    """SQL for the rows of `rows` (a SELECT with `_seq`) that the use's window holds at `now`, with their previous rows."""
+    return with_previous(use, _windowed(use, rows, now, words), words)
+
+
+def with_previous(use: Use, content: str, words: Words) -> str:
+    """SQL for a window's content with the columns that PREV asks for."""
+    if not use.previous:
+        return content
+    table, window = use.table, use.window
+    assert isinstance(table, StreamingTable)
+    assert window is not None
+    keys = words.names(table.columns.find(c, table.name).name for c in window.columns)
+    order = f"ORDER BY {words.quote(table.time_column)}, {words.quote(SEQ)}"
+    before = ", ".join(
+        f"lag({words.quote(p.column)}, {p.back}) OVER (PARTITION BY {keys} {order}) AS {words.quote(p.name)}"
+        for p in use.previous
+    )
+    return f"SELECT *, {before} FROM ({content}) AS p"
+
+
+def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     window = use.window
     if window is None:
         return rows
@@ -65,8 +85,21 @@ def through_window(use: Use, rows: str, now: int | None, words: Words) -> str:
     return f"SELECT * FROM ({ranked}) AS k WHERE {rank} <= {window.rows}"
 
 
+def at_instant(text: str, ticks: int | None) -> str:
+    """An engine's text with the instant in the place of NOW()."""
+    if str(INSTANT) in text:
+        text = text.replace(str(INSTANT), "NULL" if ticks is None else str(ticks))
+    if INSTANT_TEXT in text:
+        text = text.replace(f"'{INSTANT_TEXT}'", "NULL" if ticks is None else f"'{_moment(ticks)}'")
+    return text
+
+
+def _moment(ticks: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
 def time_literal(table: StreamingTable, ticks: int, words: Words) -> str:
     if table.columns.find(table.time_column, table.name).type.is_integer:
         return str(ticks)
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks)
-    return f"CAST('{moment.strftime('%Y-%m-%d %H:%M:%S.%f')}+00:00' AS {words.timestamp})"
+    return f"CAST('{_moment(ticks)}+00:00' AS {words.timestamp})"

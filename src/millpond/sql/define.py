@@ -93,7 +93,9 @@ def index(statement: CreateIndex, catalog: Catalog) -> tuple[StreamingTable, Ind
         raise CatalogError(f'time column "{columns[0]}" is always indexed')
     kind = table.columns.find(columns[0], table.name).type
     if kind.name in ("FLOAT", "DOUBLE", "DECIMAL", "BINARY", "TIMESTAMP", "BOOLEAN"):
-        raise UnsupportedSql(f'column "{columns[0]}" of type {kind} cannot be indexed', hint="Index integers, text or dates.")
+        raise UnsupportedSql(
+            f'column "{columns[0]}" of type {kind} cannot be indexed', hint="Index integers, text or dates."
+        )
     name = (statement.name or f"{table.name}_{columns[0]}").lower()
     for other in catalog.streaming.values():
         for existing in other.indexes:

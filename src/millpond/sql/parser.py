@@ -22,15 +22,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
 from millpond.sql import statements as st
-from millpond.sql.dialect import Cursor, read_tree, span_of, tokenize
+from millpond.sql.dialect import TEXTS, Cursor, read_tree, span_of, tokenize
 from millpond.sql.statements import Statement
 
 __all__ = ["parse"]
 
 # Statements to come; refused by name until then, so that nobody takes them for a spelling mistake.
 RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
-LATER = ("PAUSE", "RESUME", "KILL", "SUBSCRIBE", *RELATION_TO_STREAM)
-LATER_CREATES = ("CONTINUOUS", "QUERY", "VIEW", "MATERIALIZED", "FUNCTION", "AGGREGATE", "PROCEDURE")
+LATER = ("KILL", "SUBSCRIBE", *RELATION_TO_STREAM)
+LATER_CREATES = ("QUERY", "VIEW", "MATERIALIZED", "FUNCTION", "AGGREGATE", "PROCEDURE")
 # Spark's own, which a pond does not have.
 REFUSED = ("MERGE", "TRUNCATE", "USE", "SET", "RESET", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
            "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "FROM", "TABLE", "REPLACE",
@@ -45,7 +45,8 @@ QUERIES = (exp.Query, exp.Values)
 QUERY_STARTS = ("SELECT", "WITH", "VALUES", "(")
 QUERY_TOKENS = (TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN)
 FORMATS = ("CSV", "JSON", "PARQUET")
-SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED")
+SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS")
+SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
 
 
 def parse(text: str) -> list[Statement]:
@@ -265,12 +266,13 @@ class Reader(Cursor):
 
     def create(self) -> Statement:
         self.expect("CREATE")
-        expected = "STREAMING, STANDARD, TABLE, INDEX or SOURCE after CREATE"
+        expected = "STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX or SOURCE after CREATE"
         return self.dispatch(expected, self.CREATES, prefix="CREATE ")
 
     def create_streaming(self) -> Statement:
         self.expect("STREAMING")
-        self.refuse(("VIEW",), prefix="CREATE STREAMING ", suffix=" yet")
+        if self.accept("VIEW"):
+            return self.create_query("view", view=True)
         self.expect("TABLE", after="CREATE STREAMING")
         if_not_exists = self.exists("NOT", "EXISTS")
         name = self.name("table")
@@ -297,6 +299,129 @@ class Reader(Cursor):
             time_column=read.get("TIMESTAMP BY"), shard_by=read.get("SHARD BY", ()), history=read.get("RANGE"),
             lateness=read.get("LATENESS", timedelta(0)), options=read.get("WITH", {}), if_not_exists=if_not_exists,
         )  # fmt: skip
+
+    def create_continuous(self) -> Statement:
+        self.expect("CONTINUOUS")
+        self.expect("QUERY", after="CREATE CONTINUOUS")
+        return self.create_query("query", view=False)
+
+    def create_query(self, noun: str, *, view: bool) -> Statement:
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name(noun)
+        read: dict[str, Any] = {}
+        while not self.accept("AS"):
+            clause = self.one_of(("RANGE", "FROM", "AS"), f"the {noun}'s name")
+            if clause in read:
+                message = f"clause {clause} is given twice"
+                raise SqlSyntaxError(message, sql=self.sql, span=self.span(self.index - 1))
+            read[clause] = self.interval() if clause == "RANGE" else self.moment()
+        return st.CreateQuery(
+            self.sql, self.place, name, self.continuous("AS"), view=view,
+            history=read.get("RANGE"), start=read.get("FROM"), if_not_exists=if_not_exists,
+        )  # fmt: skip
+
+    def moment(self) -> int | str:
+        """A time: a whole number, or a text."""
+        is_text = self.look().token_type in TEXTS
+        return self.text("") if is_text else self.whole("a time: a whole number or a text")
+
+    def continuous(self, after: str) -> st.Continuous:
+        """The rest of the statement: a SELECT, perhaps with ISTREAM or its like, and SAMPLE at the end."""
+        if not any(self.at(start) for start in QUERY_STARTS):
+            raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
+        start = self.index
+        end = self._sample()
+        self.index = end
+        self.expect("SAMPLE")
+        slide = self.slide("SAMPLE")
+        if self.look():
+            raise self.unexpected("the end of the statement")
+        form = self._form(start, end)
+        tokens = [t for place, t in enumerate(self.tokens[start:end], start) if place != form]
+        text = self.sql[self.tokens[start].start : self.tokens[end - 1].end + 1]
+        if form is not None:  # blanks in its place, so that everything else stays where it was
+            cut = self.tokens[form].start - self.tokens[start].start
+            length = len(self.tokens[form].text)
+            text = text[:cut] + " " * length + text[cut + length :]
+        inner = Reader(self.sql, tokens)
+        tree = inner.query(after)
+        word = self.tokens[form].text.lower() if form is not None else "rstream"
+        return st.Continuous(text, tree, word, slide)
+
+    def _sample(self) -> int:
+        """Where the SAMPLE clause begins."""
+        for place in range(len(self.tokens) - 1, self.index, -1):
+            here = Cursor(self.sql, self.tokens, place)
+            if here.at("SAMPLE", "INTERVAL") or here.at("SAMPLE", "REALTIME"):
+                return place
+        self.index = len(self.tokens)
+        raise self.unexpected("SAMPLE at the end of a continuous query", hint=SAMPLE_HINT)
+
+    def _form(self, start: int, end: int) -> int | None:
+        """Where ISTREAM, DSTREAM or RSTREAM stands behind the first SELECT of the query itself, if it does."""
+        depth = 0
+        for place in range(start, end - 1):
+            token = self.tokens[place]
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if depth == 0 and token.token_type is TokenType.SELECT:
+                return place + 1 if self._is_form(place + 1) else None
+        return None
+
+    def _is_form(self, place: int) -> bool:
+        here = Cursor(self.sql, self.tokens, place)
+        after = Cursor(self.sql, self.tokens, place + 1)
+        is_word = here.at_word() and here.look().text.upper() in RELATION_TO_STREAM
+        goes_on = after.look().token_type not in (TokenType.COMMA, TokenType.DOT, TokenType.L_PAREN)
+        return is_word and goes_on and bool(after.look()) and not after.at("FROM") and not after.at("AS")
+
+    def slide(self, after: str) -> timedelta | None:
+        if self.accept("REALTIME"):
+            return None
+        if not self.at("INTERVAL"):
+            raise self.unexpected(f"INTERVAL or REALTIME after {after}", ("INTERVAL", "REALTIME"))
+        place = self.index
+        slide = self.interval()
+        if slide <= timedelta(0):
+            raise SqlSyntaxError("a slide must be longer than nothing", sql=self.sql, span=self.span(place))
+        return slide
+
+    def alter_query(self, noun: str) -> Statement:
+        name = self.name(noun)
+        self.expect("SET", after=f"the {noun}'s name")
+        action = self.one_of(("WINDOW", "SAMPLE", "RANGE"), "SET")
+        if action == "SAMPLE":
+            return st.AlterQuery(self.sql, self.place, name, slide=(self.slide("SET SAMPLE"),))
+        if action == "RANGE":
+            return st.AlterQuery(self.sql, self.place, name, history=self.interval())
+        self.expect("OF", after="WINDOW")
+        alias = self.name("table")
+        self.expect("=", after="the table's name")
+        # The brackets can be left out: SET WINDOW OF s = INTERVAL '5' MINUTE.
+        window = self.window() if self.at("[") else st.Window(interval=self.interval())
+        return st.AlterQuery(self.sql, self.place, name, window=(alias, window))
+
+    def pause(self) -> Statement:
+        pause = self.one_of(("PAUSE", "RESUME"), "") == "PAUSE"
+        word = "PAUSE" if pause else "RESUME"
+        noun = self.query_noun(word)
+        return st.PauseQuery(self.sql, self.place, self.name(noun), pause)
+
+    def query_noun(self, after: str) -> str:
+        if self.one_of(("CONTINUOUS", "STREAMING"), after) == "CONTINUOUS":
+            self.expect("QUERY", after=f"{after} CONTINUOUS")
+            return "query"
+        self.expect("VIEW", after=f"{after} STREAMING")
+        return "view"
+
+    def trigger(self) -> Statement:
+        self.expect("ON")
+        query = self.name("query")
+        self.expect("DO", after="the query's name")
+        kind = self.one_of(("POST", "PYTHON", "NOTHING"), "DO")
+        if kind == "NOTHING":
+            return st.DropTrigger(self.sql, self.place, query)
+        what = "an address, as a text" if kind == "POST" else "'<module>:<function>', as a text"
+        return st.CreateTrigger(self.sql, self.place, query, kind.lower(), self.text(what))
 
     def create_standard(self) -> Statement:
         self.accept("STANDARD")
@@ -347,18 +472,27 @@ class Reader(Cursor):
 
     def drop(self) -> Statement:
         self.expect("DROP")
-        self.refuse(("VIEW", "CONTINUOUS", "QUERY"), prefix="DROP ", suffix=" yet")
-        kind = self.one_of(("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED"), "DROP")
-        if kind in ("STREAMING", "STANDARD"):
+        kind = self.one_of(("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED", "CONTINUOUS"), "DROP")
+        if kind == "CONTINUOUS":
+            self.expect("QUERY", after="DROP CONTINUOUS")
+            kind += " QUERY"
+        elif kind == "STREAMING" and self.accept("VIEW"):
+            kind += " VIEW"
+        elif kind in ("STREAMING", "STANDARD"):
             self.expect("TABLE", after=f"DROP {kind}")
             kind += " TABLE"
         if_exists = self.exists("EXISTS")
-        noun = "table" if kind.endswith("TABLE") else kind.lower()
+        noun = kind.lower().split()[-1]
         return st.Drop(self.sql, self.place, kind.lower(), self.name(noun), if_exists=if_exists)
 
     def alter(self) -> Statement:
         self.expect("ALTER")
-        kind = self.one_of(("TABLE", "STREAMING", "STANDARD"), "ALTER")
+        kind = self.one_of(("TABLE", "STREAMING", "STANDARD", "CONTINUOUS"), "ALTER")
+        if kind == "CONTINUOUS":
+            self.expect("QUERY", after="ALTER CONTINUOUS")
+            return self.alter_query("query")
+        if kind == "STREAMING" and self.accept("VIEW"):
+            return self.alter_query("view")
         if kind != "TABLE":
             self.expect("TABLE", after=f"ALTER {kind}")
         name = self.name("table")
@@ -394,8 +528,13 @@ class Reader(Cursor):
 
     def show(self) -> Statement:
         self.expect("SHOW")
-        kind = self.one_of((*SHOWN, "STREAMING", "STANDARD"), "SHOW")
-        if kind not in SHOWN:
+        kind = self.one_of((*SHOWN, "STREAMING", "STANDARD", "CONTINUOUS"), "SHOW")
+        if kind == "CONTINUOUS":
+            self.expect("QUERIES", after="SHOW CONTINUOUS")
+            kind += " QUERIES"
+        elif kind == "STREAMING" and self.accept("VIEWS"):
+            kind += " VIEWS"
+        elif kind not in SHOWN:
             self.expect("TABLES", after=f"SHOW {kind}")
             kind += " TABLES"
         return st.Show(self.sql, self.place, kind.lower())
@@ -406,6 +545,9 @@ class Reader(Cursor):
         analyze = self.accept("ANALYZE")
         self.refuse(("EXTENDED", "CODEGEN", "COST", "FORMATTED", "EXPLAIN"), prefix="EXPLAIN ")
         self.begin = self.index
+        if self.at("CONTINUOUS", "QUERY") or self.at("STREAMING", "VIEW"):
+            self.index += 2
+            return st.ExplainQuery(self.sql, place, self.name("query"))
         return st.Explain(self.sql, place, self.statement(), analyze=analyze)
 
     # Queries and changes of rows
@@ -449,11 +591,13 @@ class Reader(Cursor):
         for place, (token, following) in enumerate(pairwise(self.tokens[self.index :]), self.index):
             if token.token_type is TokenType.VAR and token.text.upper() == "SAMPLE":
                 if following.text.upper() in ("INTERVAL", "REALTIME"):
-                    raise self.unsupported("SAMPLE is not supported yet", place)
+                    hint = "Give it a name: CREATE CONTINUOUS QUERY <name> AS SELECT ..."
+                    raise self.unsupported("SAMPLE belongs to a continuous query", place, hint=hint)
             elif token.token_type is TokenType.SELECT and following.text.upper() in RELATION_TO_STREAM:
                 after = Cursor(self.sql, self.tokens, place + 2)
                 if (after.at_word() and not after.at("FROM") and not after.at("AS")) or after.at("*", "FROM"):
-                    raise self.unsupported(f"{following.text.upper()} is not supported yet", place + 1)
+                    message = f"{following.text.upper()} stands behind the first SELECT of a continuous query"
+                    raise self.unsupported(message, place + 1)
 
     def insert(self) -> Statement:
         self.expect("INSERT")
@@ -525,9 +669,13 @@ Reader.STATEMENTS = {
     "DESC": Reader.describe,
     "SHOW": Reader.show,
     "EXPLAIN": Reader.explain,
+    "PAUSE": Reader.pause,
+    "RESUME": Reader.pause,
+    "ON": Reader.trigger,
 }
 Reader.CREATES = {
     "STREAMING": Reader.create_streaming,
+    "CONTINUOUS": Reader.create_continuous,
     "STANDARD": Reader.create_standard,
     "TABLE": Reader.create_standard,
     "INDEX": Reader.create_index,

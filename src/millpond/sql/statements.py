@@ -93,8 +93,79 @@ class CreateSource(Statement):
 
 
 @dataclass(frozen=True)
+class Continuous:
+    """A SELECT that is evaluated again and again. `text` is the SELECT alone: no ISTREAM, no SAMPLE. `slide` None is
+    REALTIME."""
+
+    text: str
+    query: exp.Expr
+    form: str = "rstream"
+    slide: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class CreateQuery(Statement):
+    """`CREATE CONTINUOUS QUERY n [RANGE i] [FROM t] AS ...` and `CREATE STREAMING VIEW n [RANGE i] [FROM t] AS ...`.
+
+    `start` is the time to begin at, a literal: number or text; None is now.
+    """
+
+    name: str
+    body: Continuous
+    view: bool = False
+    history: timedelta | None = None
+    start: int | str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AlterQuery(Statement):
+    """`ALTER CONTINUOUS QUERY n SET WINDOW OF s = ... | SET SAMPLE ... | SET RANGE i`, one change; the others are None.
+
+    `window` is (name in FROM, new window); `slide` is (slide,), because REALTIME is None.
+    """
+
+    name: str
+    window: tuple[str, Window] | None = None
+    slide: tuple[timedelta | None] | None = None
+    history: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class PauseQuery(Statement):
+    """`PAUSE CONTINUOUS QUERY n`, or RESUME."""
+
+    name: str
+    pause: bool
+
+
+@dataclass(frozen=True)
+class ExplainQuery(Statement):
+    """`EXPLAIN CONTINUOUS QUERY n`: how it is evaluated, and why its next result is not out yet."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class CreateTrigger(Statement):
+    """`ON n DO POST '<address>'`: each result row is posted; or `ON n DO PYTHON '<module>:<function>'`."""
+
+    query: str
+    kind: str  # 'post' or 'python'
+    target: str
+
+
+@dataclass(frozen=True)
+class DropTrigger(Statement):
+    """`ON n DO NOTHING`: its triggers go."""
+
+    query: str
+
+
+@dataclass(frozen=True)
 class Drop(Statement):
-    """`kind` is one of 'streaming table', 'standard table', 'table', 'index', 'source', 'feed'."""
+    """`kind` is one of 'streaming table', 'standard table', 'table', 'index', 'source', 'feed', 'continuous query',
+    'streaming view'."""
 
     kind: str
     name: str
@@ -121,7 +192,8 @@ class Describe(Statement):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds' or 'rejected'."""
+    """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds', 'rejected', 'continuous
+    queries', 'streaming views', 'state' or 'triggers'."""
 
     kind: str
 

@@ -50,7 +50,7 @@ class Keeper:
 
     def _archive(self, table: StreamTable, ends: dict[tuple[str, int], int], force: bool) -> list[Task]:
         with table.lock:
-            frames = list(table.frames)
+            frames = [f for f in table.frames if table.consumed is None or f.end <= table.consumed]
         oldest = self._clock.micros() - self._block_age
         chosen = choose_frames(frames, self._block_rows, oldest, force=force)
         if not chosen:

@@ -85,6 +85,11 @@ class _TimeIndex:
         return [self.files[i] for i in np.flatnonzero(chosen)]
 
 
+def empty_index() -> _TimeIndex:
+    """The interval index of a relation without files."""
+    return _TimeIndex(Version(0, 0, {}, {}, Schema(())))
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A store at one moment."""

@@ -44,6 +44,7 @@ class StreamTable:
         self.definition = table
         self.folder = pond / "tables" / table.folder
         self.lock = threading.RLock()
+        self.consumed: int | None = None  # rows from here on are still wanted in memory by the continuous queries
         self._segment_bytes = segment_bytes
         self._writer: LogWriter | None = None
         self._load()

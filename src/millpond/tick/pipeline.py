@@ -54,6 +54,8 @@ class Pipeline:
         self._idle = threading.Condition()
         self._asked = 0  # flushes asked for, and how many of them are done
         self._done = 0
+        self._begun = 0  # ticks, also those with nothing to do
+        self._ended = 0
         self._results: dict[int, str] | None = None
         self._arrived = threading.Event()
         self._query: Any = None
@@ -80,6 +82,17 @@ class Pipeline:
             raise self.error
         if not done:
             raise EngineError(f"archiving did not finish within {timeout:.0f} seconds")
+
+    def beat(self, timeout: float = 120.0) -> None:
+        """Return when a tick that began after the call is done."""
+        with self._idle:
+            wanted = self._begun + 1
+            self._wake.set()
+            done = self._idle.wait_for(lambda: self._ended >= wanted or self.error is not None, timeout)
+        if self.error is not None:
+            raise self.error
+        if not done:
+            raise EngineError(f"no tick ended within {timeout:.0f} seconds")
 
     def stop(self) -> None:
         self._stopping.set()
@@ -127,6 +140,8 @@ class Pipeline:
     def _round(self) -> bool:
         """One tick, if there is anything to do."""
         asked = self._asked
+        with self._idle:
+            self._begun += 1
         with self._owner.work:
             tasks = self._owner.next_tasks(force=asked > self._done)
             if tasks:
@@ -135,6 +150,7 @@ class Pipeline:
         with self._idle:
             if not tasks:
                 self._done = max(self._done, asked)
+            self._ended = self._begun
             self._idle.notify_all()
         return bool(tasks)
 

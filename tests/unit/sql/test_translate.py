@@ -187,7 +187,7 @@ def test_a_table_can_be_replaced_and_a_window_must_be() -> None:
     with pytest.raises(NotOnDuckDB, match="a window must be resolved before translation"):
         to_duckdb(query)
     table.meta["duckdb"] = "read_parquet('x.parquet')"
-    assert 'FROM read_parquet(\'x.parquet\') AS "p"' in to_duckdb(query)
+    assert "FROM read_parquet('x.parquet') AS \"p\"" in to_duckdb(query)
 
 
 def test_quotes_in_names_and_texts() -> None:

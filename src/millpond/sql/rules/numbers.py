@@ -220,8 +220,11 @@ def absolute(node: exp.Abs, tr: Translator) -> Value:
 def sign(node: exp.Sign, tr: Translator) -> Value:
     value = convert(tr.value(node.this), DOUBLE)
     # Spark gives NaN for NaN.
-    return Value(f"CASE WHEN isnan({value.sql}) THEN {value.sql} ELSE CAST(sign({value.sql}) AS DOUBLE) END", DOUBLE,
-                 value.raises)
+    return Value(
+        f"CASE WHEN isnan({value.sql}) THEN {value.sql} ELSE CAST(sign({value.sql}) AS DOUBLE) END",
+        DOUBLE,
+        value.raises,
+    )
 
 
 def square_root(node: exp.Sqrt, tr: Translator) -> Value:

@@ -1,0 +1,184 @@
+"""CREATE, ALTER, PAUSE, RESUME and DROP of continuous queries and streaming views; what they are and hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from millpond.catalog import INSTANT, Catalog, ContinuousQuery
+from millpond.duration import describe
+from millpond.errors import CatalogError, SqlError
+from millpond.network.prepare import Prepared, prepare, prepare_tree, replace_window
+from millpond.network.tell import explain_query, state_rows
+from millpond.query.bounds import to_ticks
+from millpond.result import Result
+from millpond.schema import Column, Schema
+from millpond.sql import statements as st
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+
+def create(pond: Pond, statement: st.CreateQuery) -> Result:
+    pond.own()
+    noun = "streaming view" if statement.view else "continuous query"
+    with pond.work:
+        catalog = pond.catalog
+        if statement.if_not_exists and catalog.relation(statement.name) is not None:
+            return Result(message=f'"{statement.name}" exists already')
+        name = statement.name.lower()
+        catalog.check_free(name)
+        body = statement.body
+        query = ContinuousQuery(
+            name=name,
+            sql=body.text,
+            form=body.form,
+            slide=body.slide,
+            columns=Schema(()),
+            folder=f"{name}-{catalog.made}",
+            reads=(),
+            history=statement.history,
+            view=statement.view,
+        )
+        prepared = prepare_tree(query, body.query, catalog, statement.sql)
+        if statement.start is not None:
+            query = replace(query, start=to_ticks(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
+        query = _with_columns(pond, replace(query, reads=_reads(prepared)), prepared, statement)
+        _add(pond, query)
+    return Result(message=f'{noun} "{name}" created')
+
+
+def _add(pond: Pond, query: ContinuousQuery) -> None:
+    before = pond.catalog
+    pond.change_catalog(before.with_query(query))
+    pond.network.sync()
+    failure = pond.network.state.failed.pop(query.folder, None)
+    if failure is not None:
+        pond.change_catalog(replace(pond.catalog.without_query(query.name), made=pond.catalog.made))
+        pond.network.sync()
+        raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
+
+
+def _reads(prepared: Prepared) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(u.table.name for u in prepared.bound.uses.values()))
+
+
+def _with_columns(pond: Pond, query: ContinuousQuery, prepared: Prepared, statement: st.CreateQuery) -> ContinuousQuery:
+    """The query with the columns of its result: those it selects, and the instant."""
+    found = pond.network.columns(prepared)
+    names = [c.name for c in found]
+    for name in names:
+        if name == INSTANT or names.count(name) > 1 or name.startswith("_"):
+            what = "is named twice" if names.count(name) > 1 else "cannot be a column of a result"
+            raise SqlError(
+                f'"{name}" {what}',
+                detail=f'"{INSTANT}" is the time of every result.' if name == INSTANT else None,
+                hint=f"Give it a name: SELECT ... AS <name>, not {name}.",
+                sql=statement.sql,
+                span=statement.span,
+            )
+    first = prepared.streams[0].table
+    kind = first.columns.find(first.time_column, first.name).type  # type: ignore[union-attr]
+    return replace(query, columns=Schema((*found, Column(INSTANT, kind))))
+
+
+def alter(pond: Pond, statement: st.AlterQuery) -> Result:
+    pond.own()
+    with pond.work:
+        catalog = pond.catalog
+        query = catalog.query(statement.name)
+        changed = replace(query, made=query.made + 1)
+        if statement.window is not None:
+            alias, window = statement.window
+            changed = replace(changed, sql=replace_window(query, alias, window_text(window)))
+        if statement.slide is not None:
+            changed = replace(changed, slide=statement.slide[0])
+        if statement.history is not None:
+            changed = replace(changed, history=statement.history)
+        prepare(changed, catalog)
+        pond.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
+        pond.network.sync()
+    return Result(message=f'{pond.catalog.kind(query.name)} "{query.name}" altered')
+
+
+def window_text(window: st.Window) -> str:
+    """A window as it is written."""
+    if window.now:
+        return "[NOW]"
+    interval = f"INTERVAL '{window.interval.total_seconds():.6f}' SECOND" if window.interval is not None else ""
+    if window.rows is None:
+        return f"[{interval}]" if interval else "[UNBOUNDED]"
+    columns = ", ".join(f"`{c}`" for c in window.columns)
+    return f"[{columns}{' ' if columns else ''}ROWS {window.rows}{f' WITHIN {interval}' if interval else ''}]"
+
+
+def pause(pond: Pond, statement: st.PauseQuery) -> Result:
+    """A paused query sends nothing and holds nothing; resumed, it goes on with the time of then."""
+    pond.own()
+    with pond.work:
+        query = pond.catalog.query(statement.name)
+        if query.paused == statement.pause and query.folder not in pond.network.state.failed:
+            return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
+        changed = replace(query, paused=statement.pause, made=query.made + 1, start=None)
+        pond.change_catalog(replace(pond.catalog.with_query(changed), made=pond.catalog.made))
+        if not statement.pause:
+            pond.network.begin_anew(query.folder)
+        pond.network.sync()
+    return Result(message=f'"{query.name}" {"paused" if statement.pause else "resumed"}')
+
+
+def drop(pond: Pond, statement: st.Drop) -> Result:
+    catalog: Catalog = pond.catalog
+    if statement.if_exists and catalog.relation(statement.name) is None:
+        return Result(message=f'there is no {statement.kind} "{statement.name}"')
+    query = catalog.query(statement.name)
+    kind = catalog.kind(query.name)
+    if kind != statement.kind:
+        raise CatalogError(f'"{query.name}" is a {kind}, not a {statement.kind}')
+    pond.change_catalog(catalog.without_query(query.name))
+    pond.network.sync()
+    return Result(message=f'{kind} "{query.name}" dropped')
+
+
+def show(pond: Pond, statement: st.Show) -> Result:
+    views = statement.kind == "streaming views"
+    rows = []
+    for query in pond.catalog.queries.values():
+        if query.view != views:
+            continue
+        outlet = pond.network.outlet(query.name)
+        failure = pond.network.state.failed.get(query.folder)
+        rows.append(
+            {
+                "name": query.name,
+                "state": "failed" if failure else "paused" if query.paused else "running",
+                "sample": "realtime" if query.slide is None else describe(query.slide),
+                "sent": outlet.next,
+                "last_instant": _time(query, outlet.progress.last),
+                "complete_to": _time(query, outlet.progress.complete),
+                "problem": failure.splitlines()[0] if failure else None,
+                "sql": " ".join(query.sql.split()),
+            }
+        )
+    schema = pa.schema(
+        [(n, pa.int64() if n == "sent" else pa.string()) for n in
+         ("name", "state", "sample", "sent", "last_instant", "complete_to", "problem", "sql")]
+    )  # fmt: skip
+    return Result(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _time(query: ContinuousQuery, ticks: int | None) -> str | None:
+    return None if ticks is None else query.table.shown(ticks)
+
+
+def show_state(pond: Pond, statement: st.Show) -> Result:
+    with pond.work:
+        return Result(state_rows(pond.network))
+
+
+def explain(pond: Pond, statement: st.ExplainQuery) -> Result:
+    pond.refresh()
+    query = pond.catalog.query(statement.name)
+    return Result(pa.table({"plan": explain_query(pond.network, query)}))

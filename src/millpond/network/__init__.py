@@ -1,0 +1,1 @@
+"""Continuous queries: the network that is evaluated, whole, in every tick."""

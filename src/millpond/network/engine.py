@@ -1,0 +1,36 @@
+"""The engine of the network: one DuckDB connection that answers SQL over Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import duckdb
+import pyarrow as pa
+
+from millpond.errors import EngineError
+from millpond.query.local import translate_error
+from millpond.sql.translate import configure, needs_spark
+
+
+class Engine:
+    """Not thread safe. `threads` is how many cores one question may use."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._connection = duckdb.connect(":memory:", config={"threads": threads})
+        configure(self._connection)
+        self._connection.execute("SET python_enable_replacements = false")
+
+    def run(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        for name, rows in tables.items():
+            self._connection.register(name, rows)
+        try:
+            return self._connection.sql(text).to_arrow_table()
+        except duckdb.Error as error:
+            if needs_spark(error):
+                raise EngineError(
+                    "the query met a value on which DuckDB and Spark differ", detail=str(error)
+                ) from error
+            raise translate_error(error) from error
+
+    def close(self) -> None:
+        self._connection.close()

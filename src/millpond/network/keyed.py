@@ -1,0 +1,286 @@
+"""Partitioned windows: the newest k rows of every key, in slots of NumPy arrays.
+
+Idea. A key has a slot, a slot has room for k rows, and a column is one array over all slots. To bring in a batch, the old
+rows of the keys it touches and its new rows are laid out side by side, key after key and in time within a key; there a
+window of k rows is k neighbours, so contents before and after each instant, previous rows, and what goes back into the
+slots are all found by arithmetic on positions. Cost depends on the batch, not on the number of keys.
+
+Invariant. Slot s holds the `count[s]` newest rows of its key, right-aligned and in order of (time, row number).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millpond.arrow import integers
+
+Ints = npt.NDArray[np.int64]
+Any_ = npt.NDArray[np.generic]
+Bools = npt.NDArray[np.bool_]
+
+_FIRST_SLOTS = 1024
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class KeySlots:
+    """Numbers keys 0, 1, 2, ... in order of first appearance. One integer column goes through a hash table of arrays;
+    any other key through a dictionary of the distinct keys of a batch."""
+
+    def __init__(self, types: Sequence[pa.DataType]) -> None:
+        self.size = 0
+        self._plain = len(types) == 1 and pa.types.is_integer(types[0])
+        self._table = np.full(_FIRST_SLOTS * 2, -1, dtype=np.int64)
+        self._keys = np.zeros(_FIRST_SLOTS, dtype=np.int64)
+        self._null = -1
+        self._known: dict[object, int] = {}
+
+    @property
+    def bytes(self) -> int:
+        return self._table.nbytes + self._keys.nbytes + 120 * len(self._known)
+
+    def find(self, columns: Sequence[pa.ChunkedArray]) -> Ints:
+        """The slot of each row's key; new keys get the next numbers."""
+        if self._plain:
+            return self._find_integers(columns[0])
+        return self._find_any(columns)
+
+    def _find_any(self, columns: Sequence[pa.ChunkedArray]) -> Ints:
+        known = self._known
+        found = np.empty(len(columns[0]), dtype=np.int64)
+        lists = [c.to_pylist() for c in columns]
+        for i, key in enumerate(zip(*lists, strict=True)):
+            slot = known.get(key)
+            if slot is None:
+                slot = known[key] = self.size
+                self.size += 1
+            found[i] = slot
+        return found
+
+    def _find_integers(self, column: pa.ChunkedArray) -> Ints:
+        valid = None
+        if column.null_count:
+            valid = column.is_valid().to_numpy()
+            column = column.fill_null(0)
+        values = integers(column).astype(np.int64, copy=False)
+        if valid is None:
+            return self._look_up(values)
+        found = np.empty(len(values), dtype=np.int64)
+        found[valid] = self._look_up(values[valid])
+        if self._null < 0:
+            self._null = self._add(1)
+        found[~valid] = self._null
+        return found
+
+    def _look_up(self, values: Ints) -> Ints:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        if (self.size + len(distinct)) * 2 > len(self._table):
+            self._grow(self.size + len(distinct))
+        slots = np.full(len(distinct), -1, dtype=np.int64)
+        places = self._places(distinct)
+        mask = len(self._table) - 1
+        active = np.arange(len(distinct))
+        while len(active):
+            here = self._table[places[active]]
+            empty = here < 0
+            if empty.any():
+                # Each claims its empty place; of several that claim the same one, the last written has it.
+                claims = active[empty]
+                self._table[places[claims]] = -2 - claims
+                won = claims[self._table[places[claims]] == -2 - claims]
+                first = self._add(len(won))
+                numbers = first + np.arange(len(won))
+                self._table[places[won]] = numbers
+                self._keys[numbers] = distinct[won]
+                slots[won] = numbers
+                here = self._table[places[active]]
+            match = self._keys[here] == distinct[active]
+            slots[active[match]] = here[match]
+            active = active[~match & (slots[active] < 0)]
+            places[active] = (places[active] + 1) & mask
+        return slots[inverse]
+
+    def _places(self, values: Ints) -> Ints:
+        mixed = (values.view(np.uint64) * _MIX) >> np.uint64(20)
+        return (mixed & np.uint64(len(self._table) - 1)).astype(np.int64)
+
+    def _add(self, count: int) -> int:
+        first = self.size
+        self.size += count
+        if self.size > len(self._keys):
+            self._keys = np.resize(self._keys, max(self.size, 2 * len(self._keys)))
+        return first
+
+    def _grow(self, wanted: int) -> None:
+        size = len(self._table)
+        while size < wanted * 4:
+            size *= 2
+        self._table = np.full(size, -1, dtype=np.int64)
+        numbers = np.arange(self.size)
+        if self._null >= 0:
+            numbers = numbers[numbers != self._null]
+        places = self._places(self._keys[numbers])
+        pending = np.arange(len(numbers))
+        while len(pending):
+            free = pending[self._table[places[pending]] < 0]
+            self._table[places[free]] = numbers[free]
+            pending = pending[self._table[places[pending]] != numbers[pending]]
+            places[pending] = (places[pending] + 1) & (size - 1)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Old and new rows of the touched keys side by side. `first[i]` is where the key of row i begins."""
+
+    rows: pa.Table
+    times: Ints
+    first: Ints
+    new: Bools
+
+
+class KeyedRows:
+    def __init__(self, schema: pa.Schema, time_column: str, keys: Sequence[str], count: int) -> None:
+        self.schema = schema
+        self.keys = tuple(keys)
+        self._time = schema.names.index(time_column)
+        self.k = count
+        self.slots = KeySlots([schema.field(k).type for k in keys])
+        self._count = np.zeros(0, dtype=np.int32)
+        self._values: list[Any_] = [np.zeros((0, count), dtype=_dtype(f.type)) for f in schema]
+        self._valid: list[Bools | None] = [None for _ in schema]  # None: no NULL has been seen
+
+    @property
+    def rows(self) -> int:
+        return int(self._count.sum())
+
+    @property
+    def bytes(self) -> int:
+        arrays = [*self._values, *(v for v in self._valid if v is not None), self._count]
+        return sum(a.nbytes for a in arrays) + self.slots.bytes
+
+    def take_in(self, rows: pa.Table, times: Ints) -> Layout:
+        """Bring in rows sorted by (time, row number), all later than those there are."""
+        slots = self.slots.find([rows.column(k) for k in self.keys])
+        self._make_room()
+        touched = np.unique(slots)
+        counts = self._count[touched]
+        # Old rows: for each touched slot its last `counts` places.
+        old_slots = np.repeat(touched, counts)
+        ends = np.cumsum(counts)
+        within = np.arange(len(old_slots)) - np.repeat(ends - counts, counts)
+        old_places = old_slots * self.k + (self.k - np.repeat(counts, counts) + within)
+        order = np.argsort(np.concatenate([old_slots, slots]), kind="stable")
+        old_times = self._values_at(self._time, old_places).astype(np.int64)
+        table = self._side_by_side(rows, old_places, order)
+        all_slots = np.concatenate([old_slots, slots])[order]
+        begins = np.flatnonzero(np.r_[True, all_slots[1:] != all_slots[:-1]]) if len(order) else np.zeros(0, np.int64)
+        sizes = np.diff(np.r_[begins, len(order)])
+        first = np.repeat(begins, sizes)
+        self._write_back(table, all_slots[begins] if len(order) else touched, begins, sizes)
+        whole = np.concatenate([old_times, times])[order]
+        return Layout(table, whole, first, order >= len(old_slots))
+
+    def content(self) -> pa.Table:
+        """All rows of all windows."""
+        counts = self._count[: self.slots.size]
+        slots = np.repeat(np.arange(len(counts)), counts)
+        ends = np.cumsum(counts)
+        within = np.arange(len(slots)) - np.repeat(ends - counts, counts)
+        places = slots * self.k + (self.k - np.repeat(counts, counts) + within)
+        return self._read(places)
+
+    # -- arrays and Arrow -------------------------------------------------------------------------------------------
+
+    def _make_room(self) -> None:
+        need = self.slots.size
+        have = len(self._count)
+        if need <= have:
+            return
+        size = max(need, 2 * have, _FIRST_SLOTS)
+        self._count = np.concatenate([self._count, np.zeros(size - have, dtype=np.int32)])
+        for i, values in enumerate(self._values):
+            grown = np.zeros((size, self.k), dtype=values.dtype)
+            grown[:have] = values
+            self._values[i] = grown
+            valid = self._valid[i]
+            if valid is not None:
+                room = np.ones((size, self.k), dtype=np.bool_)
+                room[:have] = valid
+                self._valid[i] = room
+
+    def _values_at(self, column: int, places: Ints) -> Any_:
+        found: Any_ = self._values[column].reshape(-1)[places]
+        return found
+
+    def _read(self, places: Ints) -> pa.Table:
+        arrays = []
+        for i, field in enumerate(self.schema):
+            valid = self._valid[i]
+            mask = None if valid is None else ~valid.reshape(-1)[places]
+            arrays.append(_to_arrow(self._values_at(i, places), mask, field.type))
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def _side_by_side(self, rows: pa.Table, old_places: Ints, order: Ints) -> pa.Table:
+        if not len(old_places):
+            return rows.take(pa.array(order)) if (np.diff(order) < 0).any() else rows
+        return pa.concat_tables([self._read(old_places), rows]).take(pa.array(order))
+
+    def _write_back(self, table: pa.Table, slots: Ints, begins: Ints, sizes: Ints) -> None:
+        kept = np.minimum(sizes, self.k)
+        rows = np.repeat(begins + sizes - kept, kept)
+        ends = np.cumsum(kept)
+        within = np.arange(len(rows)) - np.repeat(ends - kept, kept)
+        rows = rows + within
+        places = np.repeat(slots * self.k + (self.k - kept), kept) + within
+        self._count[slots] = kept
+        for i, name in enumerate(self.schema.names):
+            values, nulls = _from_arrow(table.column(name))
+            self._values[i].reshape(-1)[places] = values[rows]
+            if nulls is not None and self._valid[i] is None:
+                self._valid[i] = np.ones(self._values[i].shape, dtype=np.bool_)
+            valid = self._valid[i]
+            if valid is not None:
+                valid.reshape(-1)[places] = True if nulls is None else ~nulls[rows]
+
+
+def _dtype(kind: pa.DataType) -> np.dtype[np.generic]:
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        plain: np.dtype[np.generic] = np.dtype(kind.to_pandas_dtype())
+        return plain
+    if pa.types.is_timestamp(kind):
+        return np.dtype(np.int64)
+    if pa.types.is_date32(kind):
+        return np.dtype(np.int32)
+    return np.dtype(object)
+
+
+def _from_arrow(column: pa.ChunkedArray) -> tuple[Any_, Bools | None]:
+    """Values, and where they are NULL (None if nowhere)."""
+    kind = column.type
+    if _dtype(kind) == np.dtype(object):
+        values = np.empty(len(column), dtype=object)
+        values[:] = column.to_pylist()
+        return values, (column.is_null().to_numpy() if column.null_count else None)
+    nulls = None
+    if column.null_count:
+        nulls = column.is_null().to_numpy()
+        zero = pa.scalar(0, kind) if not pa.types.is_date32(kind) else pa.scalar(0, pa.int32()).cast(kind)
+        column = column.fill_null(zero)
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.int64())
+    elif pa.types.is_date32(kind):
+        column = column.cast(pa.int32())
+    if pa.types.is_floating(kind):
+        return column.combine_chunks().to_numpy(zero_copy_only=False), nulls
+    return integers(column), nulls
+
+
+def _to_arrow(values: Any_, nulls: Bools | None, kind: pa.DataType) -> pa.Array:
+    if values.dtype == np.dtype(object):
+        return pa.array(values.tolist(), kind)
+    raw = pa.array(values, mask=nulls)
+    return raw if raw.type == kind else raw.cast(kind)

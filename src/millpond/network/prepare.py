@@ -1,0 +1,143 @@
+"""A continuous query made ready: bound to the catalog, translated for the engine, checked that it can be kept going.
+
+What is refused is refused here, at CREATE, with the reason: a stream without a window, a window that would have to hold
+more than its table keeps or grow without bound, streams whose times cannot be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
+from millpond.duration import TimeUnit
+from millpond.errors import SqlError, UnsupportedSql
+from millpond.query.bind import Bound, Use, bind
+from millpond.query.plan import ordered
+from millpond.sql.dialect import read_tree, tokenize
+from millpond.sql.translate import NotOnDuckDB, to_duckdb
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """`text` is DuckDB's SQL over the relations of `bound`. `streams` are the windows it reads, `standards` the tables."""
+
+    query: ContinuousQuery
+    bound: Bound = field(compare=False)
+    text: str
+    unit: TimeUnit
+    streams: tuple[Use, ...]
+    standards: tuple[Use, ...]
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def slide(self) -> int | None:
+        """Ticks between instants; None when each arrival is one."""
+        return None if self.query.slide is None else self.unit.ticks(self.query.slide)
+
+    def interval(self, use: Use) -> int | None:
+        """The length of a window by time, in ticks."""
+        assert use.window is not None
+        if use.window.now:
+            return 0
+        return None if use.window.interval is None else self.unit.ticks(use.window.interval)
+
+
+def prepare(query: ContinuousQuery, catalog: Catalog) -> Prepared:
+    """Ready to be evaluated; raises if it cannot be kept going."""
+    return prepare_tree(query, read_tree(query.sql, tokenize(query.sql)), catalog, query.sql)
+
+
+def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: str) -> Prepared:
+    bound = bind(tree, catalog, sql)
+    streams = tuple(u for u in bound.uses.values() if isinstance(u.table, StreamingTable))
+    standards = tuple(u for u in bound.uses.values() if isinstance(u.table, StandardTable))
+    if not streams:
+        raise UnsupportedSql("a continuous query reads at least one streaming table", sql=sql)
+    unit = streams[0].table.unit  # type: ignore[union-attr]
+    for use in streams:
+        _check_stream(use, unit, sql)
+    if query.slide is not None:
+        unit.ticks(query.slide)
+    try:
+        text = to_duckdb(ordered(bound).tree)
+    except NotOnDuckDB as refusal:
+        raise UnsupportedSql(
+            "this query cannot be evaluated continuously",
+            detail=f"The engine of the network is DuckDB, and {refusal}.",
+            hint="Ask it as a one-time query, which may run on Spark.",
+            sql=sql,
+        ) from refusal
+    return Prepared(query, bound, text, unit, streams, standards)
+
+
+def _check_stream(use: Use, unit: TimeUnit, sql: str) -> None:
+    table, window = use.table, use.window
+    assert isinstance(table, StreamingTable)
+    if use.rejected:
+        raise UnsupportedSql("rejected rows cannot be read continuously", sql=sql)
+    if window is None:
+        raise UnsupportedSql(
+            f'"{use.alias}" has no window',
+            detail="A continuous query sees a streaming table through a window.",
+            hint=f"Write one behind its name: {table.name} [INTERVAL '1' MINUTE], or [NOW], or [ROWS 100].",
+            sql=sql,
+        )
+    if table.unit is not unit:
+        raise UnsupportedSql("the times of these streams cannot be compared",
+                             detail="One is in whole seconds, another a TIMESTAMP.", sql=sql)  # fmt: skip
+    if window.rows is None and window.interval is None and not window.now:
+        raise UnsupportedSql(
+            f'the window of "{use.alias}" grows without bound',
+            detail="All rows it will ever hold would have to be kept in memory.",
+            hint="Use [INTERVAL ...], [ROWS ...] or [NOW].",
+            sql=sql,
+        )
+    if window.interval is not None and table.history is not None and window.interval > table.history:
+        raise UnsupportedSql(
+            f'the window of "{use.alias}" is longer than "{table.name}" keeps its rows',
+            hint=f"Keep them longer: ALTER ... {table.name} SET RANGE, or make the window shorter.",
+            sql=sql,
+        )
+
+
+def bases(name: str, catalog: Catalog) -> frozenset[str]:
+    """The streaming tables, results apart, whose rows decide about a stream: their time is its time."""
+    query = catalog.queries.get(name.lower())
+    if query is None:
+        return frozenset({name.lower()} if name.lower() in catalog.streaming else ())
+    return frozenset[str]().union(*(bases(r, catalog) for r in query.reads))
+
+
+def in_order(queries: Mapping[str, ContinuousQuery]) -> list[ContinuousQuery]:
+    """Queries such that each comes after those it reads."""
+    done: dict[str, ContinuousQuery] = {}
+
+    def visit(query: ContinuousQuery) -> None:
+        if query.name in done:
+            return
+        for name in query.reads:
+            if name in queries:
+                visit(queries[name])
+        done[query.name] = query
+
+    for query in queries.values():
+        visit(query)
+    return list(done.values())
+
+
+def replace_window(query: ContinuousQuery, alias: str, window: str) -> str:
+    """The query's text with another window behind the table that is called `alias` in it."""
+    from millpond.sql.dialect import WINDOW_SPAN
+
+    tree = read_tree(query.sql, tokenize(query.sql))
+    for table in tree.find_all(exp.Table):
+        span = table.meta.get(WINDOW_SPAN)
+        if span is not None and alias.lower() == table.alias_or_name.lower():
+            return query.sql[: span.start] + window + query.sql[span.end :]
+    raise SqlError(f'query "{query.name}" has no window of "{alias}"')
