@@ -35,8 +35,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": {"sources", "table"},
     "query": {"table", "sql", "spark"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
-    "network": {"table", "sql", "query"},
-    "tick": {"table", "spark", "query"},
+    # Shards are found by the same arithmetic as at the door.
+    "network": {"table", "sql", "query", "ingest"},
+    "tick": {"table", "spark", "query", "network"},
     # Wires the stages together, so it is the one part that sees them all.
     "pond": {*STAGES, "lock"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.

@@ -1,4 +1,4 @@
-"""What the documentation says is run: every Python block of README and guide, and the docstring examples."""
+"""What the documentation says is run: every Python block of README and guide, the statements in the reference, and the docstring examples."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+
+
+def test_sql_blocks_run(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs/sql.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as pond:
+        for block in blocks:
+            pond.sql(block)
 
 
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], ids=lambda p: p.name)

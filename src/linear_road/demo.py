@@ -1,23 +1,26 @@
 """The demo: an expressway's traffic flows into a pond in real time, while SQL asks about the live road and its past.
 
 First some history is loaded as fast as the pond takes it; then each simulated second is appended at its second. Answers
-are asked again every second; each shows how long it took.
+are asked again every second; each shows how long it took. Where nobody watches (the output is no terminal), a line is
+printed every few seconds instead.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich import box
-from rich.columns import Columns
 from rich.console import Console, Group
 from rich.live import Live
 from rich.panel import Panel
@@ -38,7 +41,9 @@ COLUMNS = {
     "Pos": "pos",
     "Time": "t",
 }
-MARKER = "millpond.json"
+POND_MARKER = "millpond.json"
+MARKER = "demo.json"  # in the folder of a pond that a demo made, so that the next demo may replace it
+BETWEEN_LINES = 5.0  # seconds, where the output is no terminal
 
 SETUP = """
 CREATE STREAMING TABLE posreports (vid INT, spd INT, xway INT, lane INT, dir INT, seg INT, pos INT, t BIGINT)
@@ -66,21 +71,21 @@ def questions(vehicle: int, start: int, now: int) -> list[Question]:
     """What is asked each second. `start` is the beginning of the history."""
     return [
         Question(
-            "slowest segments, the last minute (live)",
+            "slowest segments, 1 minute",
             "SELECT seg, dir, ROUND(AVG(spd), 1) AS mph, COUNT(DISTINCT vid) AS cars FROM posreports [INTERVAL '1' MINUTE] "
             "WHERE lane BETWEEN 1 AND 3 GROUP BY seg, dir HAVING COUNT(DISTINCT vid) > 5 ORDER BY mph, seg, dir LIMIT 3",
         ),
         Question(
-            f"last reports of vehicle {vehicle} (by index)",
+            f"vehicle {vehicle}, by index",
             f"SELECT t, seg, lane, spd FROM posreports WHERE vid = {vehicle} ORDER BY t DESC LIMIT 3",
         ),
         Question(
-            "critical segments (stream joined with a table)",
+            "critical segments, joined",
             "SELECT c.name, COUNT(DISTINCT p.vid) AS cars, MIN(p.spd) AS slowest FROM posreports [INTERVAL '1' MINUTE] p "
             "JOIN criticalsegs c ON p.seg = c.seg GROUP BY c.name ORDER BY c.name",
         ),
         Question(
-            "busiest segments, the last hour (past and live)",
+            "busiest segments, 1 hour",
             f"SELECT seg, COUNT(*) AS reports FROM posreports WHERE t >= {max(start, now - 3600)} "
             "GROUP BY seg ORDER BY reports DESC, seg LIMIT 3",
         ),
@@ -89,10 +94,10 @@ def questions(vehicle: int, start: int, now: int) -> list[Question]:
 
 def run_demo(folder: Path, *, live_seconds: int, history_minutes: int) -> None:
     console = Console()
-    if (folder / MARKER).exists():
-        shutil.rmtree(folder)
+    clear_earlier(folder)
     console.print(f"[bold]millpond demo[/bold]: one expressway of traffic, in the pond [cyan]{folder}[/cyan]")
     with millpond.connect(folder, block_rows=500_000, block_age="20 seconds") as db:
+        claim(db)
         db.sql(SETUP)
         console.print("starting the pipeline (Spark) in the background; intake and small queries do not wait for it")
         db.start()
@@ -102,6 +107,34 @@ def run_demo(folder: Path, *, live_seconds: int, history_minutes: int) -> None:
         vehicle = _load_history(db, seconds, live_from, console)
         _run_live(db, seconds, live_from, live_seconds, vehicle, console)
         _tell_what_next(db, folder, vehicle, live_from, console)
+
+
+def claim(db: millpond.Pond) -> None:
+    """Become the writer of a new pond and mark it as a demo's."""
+    db.own()
+    (db.folder / MARKER).write_text(json.dumps({"made_by": "millpond demo"}))
+
+
+def clear_earlier(folder: Path) -> None:
+    """Delete the pond that an earlier demo left. Any other is refused: it is somebody's, or somebody writes it now."""
+    if not (folder / POND_MARKER).exists():
+        return  # `connect` refuses a folder of other files
+    if not (folder / MARKER).exists():
+        raise millpond.PondError(
+            f'"{folder}" is a pond that the demo did not make',
+            detail=f"It has no {MARKER}, and the demo would delete it.",
+            hint="Give another folder with --pond, or remove this one yourself.",
+        )
+    try:
+        with millpond.connect(folder, create=False, auto_archive=False) as db:
+            db.own()  # raises if somebody has the lock
+    except millpond.SecondWriter as error:
+        raise millpond.PondError(
+            f'pond "{folder}" is in use, by a demo or another program',
+            detail=error.detail,
+            hint="Let it end, or give another folder with --pond.",
+        ) from error
+    shutil.rmtree(folder)
 
 
 def _by_second(config: TrafficConfig) -> Iterator[tuple[int, pa.Table]]:
@@ -118,6 +151,7 @@ def _by_second(config: TrafficConfig) -> Iterator[tuple[int, pa.Table]]:
 
 def _load_history(db: millpond.Pond, seconds: Iterator[tuple[int, pa.Table]], until: int, console: Console) -> int:
     begin = time.monotonic()
+    told = begin
     rows = 0
     vehicle = 0
     pending: list[pa.Table] = []
@@ -130,10 +164,15 @@ def _load_history(db: millpond.Pond, seconds: Iterator[tuple[int, pa.Table]], un
                 rows += db.append("posreports", block).accepted
                 vehicle = block["vid"][block.num_rows // 2].as_py() if block.num_rows else vehicle
                 pending = []
-                rate = rows / (time.monotonic() - begin)
-                status.update(
-                    f"loading history: minute {second // 60 + 1} of {until // 60}, {rows:,} reports, {rate:,.0f}/s"
+                now = time.monotonic()
+                line = (
+                    f"loading history: minute {second // 60 + 1} of {until // 60}, "
+                    f"{rows:,} reports, {rows / (now - begin):,.0f}/s"
                 )
+                status.update(line)
+                if not console.is_terminal and now - told >= BETWEEN_LINES:
+                    told = now
+                    _say(console, line)
             if last:
                 break
     took = time.monotonic() - begin
@@ -149,43 +188,66 @@ def _run_live(
     console.print(f"now live: each second of traffic at its second, for {length} s")
     asked = [Asked(q) for q in questions(vehicle, 0, start)]
     stop = threading.Event()
-    begin = time.monotonic()
-    rows = 0
-    with Live(console=console, auto_refresh=False, transient=False) as live:
+    begin = told = time.monotonic()
+    screen: Group | None = None
+    with Live(console=console, auto_refresh=False, transient=False) if console.is_terminal else nullcontext() as live:
         for second, table in seconds:
             due = begin + (second - start)
             if second - start >= length or stop.wait(max(0.0, due - time.monotonic())):
                 break
-            rows += db.append("posreports", table).accepted
+            db.append("posreports", table)
             for item, question in zip(asked, questions(vehicle, 0, second), strict=True):
                 tick = time.perf_counter()
                 item.result = db.sql(question.sql)
                 item.millis.append((time.perf_counter() - tick) * 1000)
-            behind = time.monotonic() - due
-            if console.is_terminal or (second - start) % 15 == 14:
-                live.update(_screen(db, second, table.num_rows, rows, behind, asked), refresh=True)
+            now = time.monotonic()
+            head = head_lines(db.status(), second, table.num_rows, now - due)
+            screen = screen_of(head, asked, console.width)
+            if live is not None:
+                live.update(screen, refresh=True)
+            elif now - told >= BETWEEN_LINES:
+                told = now
+                _say(console, "; ".join([*head, f"4 questions in {sum(a.millis[-1] for a in asked):.0f} ms"]))
+    if live is None and screen is not None:
+        console.print(screen)
 
 
-def _screen(db: millpond.Pond, second: int, last: int, rows: int, behind: float, asked: list[Asked]) -> Group:
-    state = db.status()
+def _say(console: Console, line: str) -> None:
+    """A line of its own, as it is."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def head_lines(state: dict[str, Any], second: int, last: int, behind: float) -> list[str]:
+    """What the pond is doing: `last` reports came in the last second, `behind` seconds too late."""
     table = state["tables"]["posreports"]
     pipeline = state["pipeline"] or {}
-    phase = f"{pipeline.get('ticks', 0)} ticks" if pipeline.get("ready") else "Spark is starting"
-    head = Text(
-        f"simulated time {second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}   {last} reports/s   "
-        f"{table['rows']:,} rows: {table['tail_rows']:,} in the tail, {table['archived_rows']:,} in {table['files']} files "
-        f"({table['bytes'] / 1e6:.1f} MB)   {phase}" + (f"   {behind:.1f} s behind" if behind > 1 else "")
-    )
+    ticks = pipeline.get("ticks", 0)
+    phase = "Spark is starting" if not pipeline.get("ready") else f"{ticks} ticks" if ticks else "nothing archived yet"
+    return [
+        f"simulated time {second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}, {last} reports/s, {phase}"
+        + (f", {behind:.1f} s behind" if behind > 1 else ""),
+        f"{table['rows']:,} rows: {table['tail_rows']:,} in the tail, "
+        f"{table['archived_rows']:,} in {table['files']} files ({table['bytes'] / 1e6:.1f} MB)",
+    ]
+
+
+def screen_of(head: list[str], asked: list[Asked], width: int) -> Group:
+    """Two panels beside each other, twice: 16 lines, and no wider than the terminal."""
+    grid = Table.grid()
     panels = []
     for item in asked:
         assert item.result is not None
-        shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+        shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
         for name in item.result.columns:
             shown.add_column(name, justify="right")
         for row in item.result:
             shown.add_row(*(str(v) for v in row))
-        panels.append(Panel(shown, title=f"{item.question.title}: {item.millis[-1]:.1f} ms", width=58))
-    return Group(head, Columns(panels))
+        took = item.millis[-1]
+        title = f"{item.question.title}: {took:.{1 if took < 100 else 0}f} ms"
+        panels.append(Panel(shown, title=title, width=min(58, width // 2)))
+    for left, right in zip(panels[::2], panels[1::2], strict=True):
+        grid.add_row(left, right)
+    return Group(*(Text(line, overflow="fold") for line in head), grid)
 
 
 def _tell_what_next(db: millpond.Pond, folder: Path, vehicle: int, start: int, console: Console) -> None:

@@ -13,6 +13,7 @@ from millpond.errors import (
     CorruptBlock,
     DiskFull,
     EngineError,
+    FunctionError,
     IntakeError,
     JavaMissing,
     MillpondError,
@@ -28,6 +29,7 @@ from millpond.errors import (
 )
 from millpond.ingest.intake import Receipt
 from millpond.pond import Pond, connect
+from millpond.query.functions import Reader, vectorized
 from millpond.result import Result
 
 __version__ = "0.1.0"
@@ -38,12 +40,14 @@ __all__ = [
     "CorruptBlock",
     "DiskFull",
     "EngineError",
+    "FunctionError",
     "IntakeError",
     "JavaMissing",
     "MillpondError",
     "NotAPond",
     "Pond",
     "PondError",
+    "Reader",
     "Receipt",
     "Result",
     "RowsRejected",
@@ -54,4 +58,5 @@ __all__ = [
     "UnknownName",
     "UnsupportedSql",
     "connect",
+    "vectorized",
 ]

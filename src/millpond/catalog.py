@@ -1,4 +1,5 @@
-"""The catalog: durable definitions of tables, indexes, sources and feeds, and looking them up by name. It holds no data.
+"""The catalog: durable definitions of tables, indexes, sources, feeds and functions, and looking them up by name. It
+holds no data.
 
 Definitions are frozen values; a change makes a new catalog with the next version number, written as one file in one
 atomic replacement. Names are unique over all kinds of relation regardless of case, so a name in a query means one thing.
@@ -7,7 +8,7 @@ atomic replacement. Names are unique over all kinds of relation regardless of ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,7 +37,8 @@ class Index:
 class StreamingTable:
     """A table into which a stream flows. `columns` include the time column.
 
-    `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'.
+    `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'. `idle` is how many rows it had
+    accepted when it was declared idle.
     """
 
     name: str
@@ -50,6 +52,7 @@ class StreamingTable:
     implicit_time: bool = False
     late: str = "reject"
     indexes: tuple[Index, ...] = ()
+    idle: int | None = None
 
     @property
     def unit(self) -> TimeUnit:
@@ -145,6 +148,47 @@ class ContinuousQuery:
         return StreamingTable(self.name, self.columns, INSTANT, self.folder, shards=1, history=self.history)
 
 
+@dataclass(frozen=True)
+class Function:
+    """A user's function in Python. `kind` is 'scalar', 'aggregate' or 'table'.
+
+    `returns` are the columns of a table function; a scalar or aggregate has the one column `result`. `python` names what
+    is called as 'module:name' and lasts; without it `body` is called, and the function ends with the process. `nulls`: it
+    is called for NULLs too. `reads`: it asks for the pond. `made` tells it from others that had its name.
+    """
+
+    name: str
+    kind: str
+    arguments: Schema
+    returns: Schema
+    python: str | None
+    nulls: bool = False
+    reads: bool = False
+    made: int = 0
+    body: Callable[..., Any] | None = None
+
+    @property
+    def engine_name(self) -> str:
+        """What an engine knows it by."""
+        return f"__{self.name}_{self.made}{'' if self.python else '_here'}"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """What is done with each result row of a query. `kind` is 'post' (`target` is an address) or 'python' (`target` is
+    '<module>:<function>').
+
+    `name` is never used twice, nor is the query's `folder`. `start` is the number of the first row it is for.
+    """
+
+    name: str
+    query: str
+    folder: str
+    kind: str
+    target: str
+    start: int
+
+
 Relation = StreamingTable | StandardTable | Source
 
 
@@ -157,6 +201,8 @@ class Catalog:
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     queries: Mapping[str, ContinuousQuery] = field(default_factory=dict)
     made: int = 0  # how many folders were ever named; folders are never reused
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    triggers: Mapping[str, Trigger] = field(default_factory=dict)
 
     # -- looking up -------------------------------------------------------------------------------------------------
 
@@ -197,6 +243,12 @@ class Catalog:
         if found is None:
             self._wrong_kind(name, "continuous query")
             raise UnknownName("continuous query", name, [q.name for q in self.queries.values()])
+        return found
+
+    def function(self, name: str) -> Function:
+        found = self.functions.get(name.lower())
+        if found is None:
+            raise UnknownName("function", name, [f.name for f in self.functions.values()])
         return found
 
     def kind(self, name: str) -> str:
@@ -256,7 +308,16 @@ class Catalog:
 
     def without_query(self, name: str) -> Catalog:
         self._check_unread(name)
-        return self._next(queries={k: v for k, v in self.queries.items() if k != name.lower()})
+        queries = {k: v for k, v in self.queries.items() if k != name.lower()}
+        triggers = {k: t for k, t in self.triggers.items() if t.query != name.lower()}
+        return self._next(queries=queries, triggers=triggers)
+
+    def with_trigger(self, trigger: Trigger) -> Catalog:
+        return self._next(triggers={**self.triggers, trigger.name: trigger}, made=self.made + 1)
+
+    def without_triggers(self, folder: str) -> Catalog:
+        """Without those of the query with this folder."""
+        return self._next(triggers={k: t for k, t in self.triggers.items() if t.folder != folder})
 
     def _check_unread(self, name: str) -> None:
         for query in self.queries.values():
@@ -264,6 +325,20 @@ class Catalog:
                 kind = self.kind(query.name)
                 hint = f"Drop it first: DROP {kind.upper()} {query.name}."
                 raise CatalogError(f'{kind} "{query.name}" reads "{name}"', hint=hint)
+
+    def with_function(self, function: Function) -> Catalog:
+        functions = {**self.functions, function.name: function}
+        # One that ends with the process is no change of what is written.
+        return self._next(functions=functions) if function.python else replace(self, functions=functions)
+
+    def without_function(self, name: str) -> Catalog:
+        functions = {k: v for k, v in self.functions.items() if k != name.lower()}
+        return self._next(functions=functions) if self.function(name).python else replace(self, functions=functions)
+
+    def with_functions_here(self, other: Catalog) -> Catalog:
+        """This catalog with those functions of another that only this process has."""
+        here = {k: v for k, v in other.functions.items() if v.python is None}
+        return replace(self, functions={**self.functions, **here}) if here else self
 
     def without(self, name: str) -> Catalog:
         """Drop a relation; the feeds of a dropped table or source must have been dropped before."""
@@ -353,6 +428,7 @@ def _to_json(catalog: Catalog) -> dict[str, Any]:
                 "implicit_time": t.implicit_time,
                 "late": t.late,
                 "indexes": [[i.name, list(i.columns)] for i in t.indexes],
+                "idle": t.idle,
             }
             for t in catalog.streaming.values()
         ],
@@ -398,6 +474,24 @@ def _to_json(catalog: Catalog) -> dict[str, Any]:
             }
             for q in catalog.queries.values()
         ],
+        "functions": [
+            {
+                "name": f.name,
+                "kind": f.kind,
+                "arguments": _columns_to_json(f.arguments),
+                "returns": _columns_to_json(f.returns),
+                "python": f.python,
+                "nulls": f.nulls,
+                "reads": f.reads,
+                "made": f.made,
+            }
+            for f in catalog.functions.values()
+            if f.python is not None  # the others end with the process
+        ],
+        "triggers": [
+            {"name": t.name, "query": t.query, "folder": t.folder, "kind": t.kind, "target": t.target, "start": t.start}
+            for t in catalog.triggers.values()
+        ],
     }
 
 
@@ -416,6 +510,7 @@ def _from_json(data: dict[str, Any]) -> Catalog:
             implicit_time=item["implicit_time"],
             late=item["late"],
             indexes=tuple(Index(name, tuple(columns)) for name, columns in item["indexes"]),
+            idle=item.get("idle"),
         )
         streaming[table.name.lower()] = table
     standard = {
@@ -451,4 +546,18 @@ def _from_json(data: dict[str, Any]) -> Catalog:
             made=item["made"],
         )
         queries[query.name.lower()] = query
-    return Catalog(data["version"], streaming, standard, sources, feeds, queries, data["made"])
+    functions = {
+        f["name"]: Function(
+            f["name"],
+            f["kind"],
+            _columns_from_json(f["arguments"]),
+            _columns_from_json(f["returns"]),
+            f["python"],
+            f["nulls"],
+            f["reads"],
+            f["made"],
+        )
+        for f in data.get("functions", ())
+    }
+    triggers = {t["name"]: Trigger(**t) for t in data.get("triggers", ())}
+    return Catalog(data["version"], streaming, standard, sources, feeds, queries, data["made"], functions, triggers)

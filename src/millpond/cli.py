@@ -1,27 +1,31 @@
 """The `millpond` command: SQL from a shell, the pipeline in the foreground, and what a pond is doing.
 
 A thin face over `millpond.connect`; it decides nothing. Errors are printed as primary, detail and hint, without a trace,
-and the exit code is 1; a mistake in how the command is called exits with 2.
+and the exit code is 1; a mistake in how the command is called exits with 2, Ctrl-C with 130 where it breaks something off.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import logging
+import os
+import shlex
 import signal
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
-from millpond import MillpondError, Pond, Result, RowsRejected, connect
+from millpond import MillpondError, Pond, Result, RowsRejected, __version__, connect
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,11 +44,29 @@ class Format(StrEnum):
     JSON = "json"
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"millpond {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What stands before the command."""
+
+
 @contextmanager
 def _errors() -> Iterator[None]:
     warnings.simplefilter("ignore", RowsRejected)  # the statement's own message says it
     try:
-        yield
+        with _on_interrupt(_break_off, signal.SIGINT):
+            yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
     except MillpondError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
@@ -53,7 +75,63 @@ def _errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-@app.command()
+INTERRUPTED = 130  # the exit code that shells know: 128 and the number of SIGINT
+
+
+def _break_off() -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _on_interrupt(first: Callable[[], None], *signals: signal.Signals) -> Iterator[None]:
+    """Say at once that we stop, then call `first`; the second time end the process as it is, without a word.
+
+    A pond needs no goodbye: what it accepted is durable, and Spark's JVM ends with us.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = False
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(Exception):
+                    stream.flush()
+            if os.isatty(1):
+                os.write(1, b"\x1b[?25h")  # the cursor, which a live screen hides
+            os._exit(INTERRUPTED)
+        asked = True
+        with suppress(OSError):
+            os.write(2, b"\nstopping ...\n")  # not by way of sys.stderr, in the midst of whose writing we may be
+        first()
+
+    before = {number: signal.signal(number, handle) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Print what millpond logs, that is, that Spark is being started and why: somebody is waiting for it."""
+    log = logging.getLogger("millpond")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(("\r\x1b[K" if sys.stderr.isatty() else "") + "%(message)s"))
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
+
+
+@app.command(short_help="Run SQL statements and print what they give.")
 def sql(
     pond: PondPath,
     statements: Annotated[
@@ -75,9 +153,13 @@ def sql(
 
         parsed = parse(text)
         creates = any(isinstance(s, (CreateStreamingTable, CreateStandardTable, CreateSource)) for s in parsed)
-        with connect(pond, create=creates, auto_archive=False) as db:
+        with _telling(), connect(pond, create=creates, auto_archive=False) as db:
             for statement in parsed:
+                feeds = set(db.catalog.feeds)
                 _print(db.sql(statement.sql[statement.span.start : statement.span.end]), format)
+                if format is Format.TABLE and set(db.catalog.feeds) - feeds:
+                    command = f"millpond run --pond {shlex.quote(str(pond))}"
+                    typer.echo(f"This command ends now: start `{command}` to let them flow.")
 
 
 def _read(file: Path | None) -> str:
@@ -99,28 +181,91 @@ def _print(result: Result, format: Format) -> None:
     if format is Format.TABLE:
         typer.echo(repr(result))
     elif format is Format.CSV:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(result.columns)
-        writer.writerows(["" if v is None else v for v in row] for row in result)
+        _print_csv(result, header=True)
     else:
         for row in result:
             typer.echo(json.dumps(dict(zip(result.columns, row, strict=True)), default=str, ensure_ascii=False))
 
 
-@app.command()
+def _print_csv(result: Result, *, header: bool) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if header:
+        writer.writerow(result.columns)
+    writer.writerows(["" if v is None else v for v in row] for row in result)
+
+
+@app.command(short_help="Print results of a continuous query as they appear.")
+def subscribe(
+    query: Annotated[str, typer.Argument(help="The name of a continuous query or streaming view.", show_default=False)],
+    pond: PondPath,
+    after: Annotated[int | None, typer.Option("--after", help="Begin behind the result of this number.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Begin with the first result of this time.")] = None,
+    format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    once: Annotated[bool, typer.Option("--once", help="Print what is kept and end.")] = False,
+) -> None:
+    """Print the results of a continuous query as they appear, from the next one on. Ctrl-C ends it.
+
+    The last column, _seq, numbers the results: go on later with --after. It only reads, so it works beside the process that
+    writes the pond. With --once it begins with the oldest result that is kept.
+    """
+    if after is not None and since is not None:
+        raise typer.BadParameter("give --after or --since, not both")
+    with _errors(), _interrupted() as stop, connect(pond, create=False) as db:
+        if after is None and since is None and not once:
+            after = _last(db, query)
+        cursor = db.resume(query, after=after, since=since)
+        if not once and not db.status()["written"]:
+            typer.echo("nobody writes this pond now; results appear once somebody does (millpond run)", err=True)
+        header = True
+        while not stop.is_set():
+            rows = cursor.fetch(_TABLE_ROWS if format is Format.TABLE else _MOST_ROWS)
+            if rows and format is Format.CSV:
+                _print_csv(rows, header=header)
+            elif rows:
+                _print(rows, format)
+            elif once:
+                break
+            else:
+                stop.wait(_LOOK)
+            if rows:
+                header = False
+                sys.stdout.flush()
+        if cursor.position >= 0:
+            typer.echo(f"go on with --after {cursor.position}", err=True)
+
+
+_TABLE_ROWS = 40  # as many as a table shows
+_MOST_ROWS = 10_000
+_LOOK = 0.1  # seconds between looks at what another process writes
+
+
+def _last(db: Pond, query: str) -> int:
+    """The number of the last result there is."""
+    db.refresh()
+    return db.network.outlet(query).next - 1
+
+
+@contextmanager
+def _interrupted() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or a request to end sets, instead of breaking off."""
+    stop = threading.Event()
+    with _on_interrupt(stop.set, signal.SIGINT, signal.SIGTERM):
+        yield stop
+
+
+@app.command(short_help="Run feeds, queries and archiving in the foreground.")
 def run(
     pond: PondPath,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Stop by itself after this time.")] = None,
 ) -> None:
-    """Run the pipeline in the foreground: feeds flow in, rows are archived. Ctrl-C stops it; nothing is lost."""
-    with _errors(), connect(pond, create=False) as db:
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        typer.echo(f"pond {db.folder}: starting Spark (takes some seconds; Ctrl-C stops)", err=True)
+    """Run the pipeline in the foreground: feeds flow in, queries are answered, triggers called, rows archived. Ctrl-C stops
+    it; nothing is lost."""
+    with _errors(), _telling(), _interrupted() as stop, connect(pond, create=False) as db:
+        typer.echo(f"pond {db.folder}: running; Ctrl-C stops it", err=True)
         db.start()
         _watch(db, stop, seconds)
-        typer.echo("\nstopping", err=True)
+        if not stop.is_set():
+            typer.echo("\nstopping ...", err=True)
 
 
 def _watch(db: Pond, stop: threading.Event, seconds: float | None) -> None:
@@ -129,7 +274,8 @@ def _watch(db: Pond, stop: threading.Event, seconds: float | None) -> None:
     last_rows = sum(t["accepted"] for t in db.status()["tables"].values())
     told: set[str] = set()
     while not stop.is_set() and (seconds is None or time.monotonic() - begin < seconds):
-        stop.wait(0.5 if live else 5.0)
+        if stop.wait(0.5 if live else 5.0):
+            return
         state = db.status()
         now, rows = time.monotonic(), sum(t["accepted"] for t in state["tables"].values())
         line = status_line(state, (rows - last_rows) / max(now - last_time, 1e-9))
@@ -143,6 +289,10 @@ def _watch(db: Pond, stop: threading.Event, seconds: float | None) -> None:
             if feed["error"] and name not in told:
                 told.add(name)
                 typer.echo(f'\nfeed "{name}" stopped: {feed["error"]}', err=True)
+        for line in trigger_lines(state):
+            if line not in told:
+                told.add(line)
+                typer.echo(f"\n{line}", err=True)
         pipeline = state["pipeline"]
         if pipeline and not pipeline["running"]:
             raise MillpondError("the pipeline stopped", detail=pipeline["error"])
@@ -155,16 +305,49 @@ def status_line(state: dict[str, Any], rate: float) -> str:
     files, size = sum(t["files"] for t in tables), sum(t["bytes"] for t in tables)
     rejected = sum(t["late"] + t["malformed"] for t in tables)
     pipeline = state["pipeline"]
-    phase = (
-        "no pipeline" if pipeline is None else f"{pipeline['ticks']} ticks" if pipeline["ready"] else "starting Spark"
-    )
     return (
         f"{rate:>10,.0f} rows/s | {total:,} rows, {tail:,} in the tail | "
-        f"{files} files, {size / 1e6:,.1f} MB | {rejected:,} rejected | {phase}"
+        f"{files} files, {size / 1e6:,.1f} MB | {rejected:,} rejected | {queries_text(state)} | {phase_text(pipeline)}"
     )
 
 
-@app.command()
+def phase_text(pipeline: dict[str, Any] | None) -> str:
+    """What the pipeline is doing."""
+    if pipeline is None:
+        return "no pipeline"
+    if not pipeline["ready"]:
+        return "starting Spark"
+    return f"{pipeline['ticks']} ticks" if pipeline["ticks"] else "nothing to archive yet"
+
+
+def queries_text(state: dict[str, Any]) -> str:
+    """How many continuous queries there are, views among them, and how many results they have sent."""
+    queries = state["queries"].values()
+    sent = sum(q["sent"] for q in queries)
+    return (
+        f"{len(queries)} continuous quer{'y' if len(queries) == 1 else 'ies'}, "
+        f"{sent:,} result{'' if sent == 1 else 's'} sent"
+    )
+
+
+def feed_lines(state: dict[str, Any]) -> list[str]:
+    """Each feed, and whether it runs in this process."""
+    return [f'feed "{name}": {feed["error"] or feed["state"]}' for name, feed in state["feeds"].items()]
+
+
+def trigger_lines(state: dict[str, Any]) -> list[str]:
+    """What is wrong with triggers."""
+    lines = []
+    for trigger in state["triggers"]:
+        named = f'trigger of "{trigger["query"]}" to {trigger["target"]}'
+        if trigger["problem"]:
+            lines.append(f"{named} fails and is tried again: {trigger['problem']}")
+        if trigger["missed"]:
+            lines.append(f"{named} missed results that are no longer kept; see SHOW TRIGGERS")
+    return lines
+
+
+@app.command(short_help="What the pond holds, and who writes it.")
 def status(
     pond: PondPath,
     format: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
@@ -181,13 +364,16 @@ def status(
         if format is Format.TABLE:
             typer.echo(f"pond {db.folder}\n{who}")
         _print(db.sql("SHOW TABLES"), format)
+        if format is Format.TABLE:
+            for line in (*feed_lines(state), queries_text(state), *trigger_lines(state)):
+                typer.echo(line)
 
 
-@app.command()
+@app.command(short_help="Generate traffic in real time and ask about it.")
 def demo(
-    pond: Annotated[Path, typer.Option("--pond", help="Where to put the demo's pond; emptied first.")] = Path(
-        "demo-pond"
-    ),
+    pond: Annotated[
+        Path, typer.Option("--pond", help="Where to put the demo's pond; that of an earlier demo is replaced.")
+    ] = Path("demo-pond"),
     seconds: Annotated[int, typer.Option("--seconds", help="How long the live part runs.", min=5)] = 60,
     history: Annotated[int, typer.Option("--history", help="Minutes of traffic to load before.", min=1)] = 90,
 ) -> None:

@@ -13,6 +13,7 @@
     │   ├── DiskFull
     │   └── CorruptBlock
     ├── IntakeError         (ValueError)    rows that cannot be taken as they were offered
+    ├── FunctionError       (RuntimeError)  a user's function failed
     └── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
         └── JavaMissing
 
@@ -51,10 +52,10 @@ def underline(sql: str, span: Span) -> str:
     return f"{label}{sql[line_start:line_end]}\n{' ' * (len(label) + start - line_start)}{'^' * width}"
 
 
-def nearest(name: str, existing: Iterable[str]) -> str | None:
-    """The existing name most like `name`, or None when nothing is close."""
+def nearest(name: str, existing: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The existing name most like `name`, or None when nothing is close: 0 is unlike, 1 the same."""
     by_lower = {e.lower(): e for e in existing}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 
@@ -209,6 +210,12 @@ class ResultsGone(MillpondError, LookupError):
             detail=f"The oldest one kept is number {first}.",
             hint=f"Go on with after={first - 1}, and give the query a longer RANGE.",
         )
+
+
+class FunctionError(MillpondError, RuntimeError):
+    """A user's function raised, or gave something else than it declares."""
+
+    code = "function_error"
 
 
 class EngineError(MillpondError, RuntimeError):

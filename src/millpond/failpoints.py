@@ -41,6 +41,8 @@ NAMES = {
     "alter.after_catalog": "both have it, the log does not",
     "update.before_commit": "changed files are written",
     "update.after_commit": "they are committed, the statement has not returned",
+    "results.after_write": "results of a tick are written, not synced",
+    "results.after_sync": "they are synced, nobody has seen them",
 }
 
 _armed: dict[str, int] = {}  # name -> passes left until it acts

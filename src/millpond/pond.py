@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +25,23 @@ from millpond import catalog as definitions
 from millpond.acts import run as run_statement
 from millpond.acts.change import insert_standard
 from millpond.acts.feed import transform as feed_transform
+from millpond.acts.functions import create_from_python, reader
+from millpond.acts.idle import declare as declare_idle
 from millpond.acts.show import time_value
+from millpond.acts.trigger import on as add_trigger
 from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
 from millpond.durable import make_folder, write_file
 from millpond.errors import IntakeError, JavaMissing, NotAPond, PondError
-from millpond.ingest.feed import FeedRunner
+from millpond.ingest.feed import FeedProgress, FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
 from millpond.network.delivery import Cursor, Subscription
+from millpond.network.idle import is_idle
 from millpond.network.runner import Network
+from millpond.network.triggers import Triggers, TriggerState
 from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
@@ -44,12 +50,10 @@ from millpond.sources.base import open_source
 from millpond.sql.parser import parse
 from millpond.table import postgres
 from millpond.table.keeper import Keeper, Round
-from millpond.table.manifest import ArchiveFile
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
-from millpond.table.work import Task
-from millpond.tick.pipeline import Pipeline
+from millpond.tick.pipeline import Outcome, Pipeline, Work
 
 MARKER = "millpond.json"
 FORMAT = 1
@@ -115,6 +119,7 @@ class Pond:
         self._opened = threading.RLock()  # guards the dictionaries below; held for moments only
         self.catalog = Catalog.load(self.folder)
         self.local = Local()
+        self.local.reader = reader(self)
         self._lock = WriterLock(self.folder)
         self._streams: dict[str, StreamTable] = {}
         self._intakes: dict[str, Intake] = {}
@@ -123,6 +128,7 @@ class Pond:
         self._keeper = Keeper(clock, config.block_rows, round(config.block_age.total_seconds() * 1e6))
         self._round: Round | None = None
         self.network = Network(self)
+        self.triggers = Triggers(self.network, self.folder / "triggers", clock)
         self._pipeline: Pipeline | None = None
         self._owned = False
         self._closed = False
@@ -158,6 +164,14 @@ class Pond:
         self._check_open()
         self.own()
         self.intake(table).advance(to_ticks(time, self.catalog.streaming_table(table)))
+
+    def idle(self, table: str, idle: bool = True) -> None:
+        """Declare that a table is idle: until it accepts a row it does not hold back queries that join it with others.
+
+        At each tick its time moves to that of those others, like after a heartbeat.
+        """
+        self._check_open()
+        declare_idle(self, table, idle)
 
     def now(self, table: str) -> Any:
         """The table's time: nothing earlier is still to come. None before its first row."""
@@ -201,6 +215,40 @@ class Pond:
         self.refresh()
         return self._cursor(query, -1 if after is None and since is None else after, since)
 
+    def on(self, query: str, do: Callable[[dict[str, Any]], object] | str) -> None:
+        """From now on hand each result row of a continuous query to `do`, in order and at least once.
+
+        A callable gets a dict of "id", "query", "instant" and the columns, in a thread of its own, and lives as long as this
+        process. A text is durable: an address that rows are posted to, or '<module>:<function>'. Rows that come again
+        have the same id.
+        """
+        self._check_open()
+        add_trigger(self, query, do)
+
+    # -- functions --------------------------------------------------------------------------------------------------
+
+    def create_function(
+        self,
+        name: str,
+        function: Callable[..., Any] | str,
+        *,
+        arguments: Sequence[str | tuple[str, str]],
+        returns: str | Sequence[tuple[str, str]],
+        kind: str = "scalar",
+        nulls: bool = False,
+        if_not_exists: bool = False,
+    ) -> Result:
+        """Let SQL call a Python function: of kind 'scalar', 'aggregate' or 'table'.
+
+        `arguments` are types, or pairs of name and type; `returns` is a type, or the columns of a table function. With `nulls`
+        it is called for NULLs too. What can be found as 'module:name' is durable, anything else lives as long as this
+        process.
+        """
+        self._check_open()
+        return create_from_python(
+            self, name, function, arguments, returns, kind, nulls=nulls, if_not_exists=if_not_exists
+        )
+
     def _cursor(self, query: str, after: int | None, since: Any) -> Cursor:
         outlet = self.network.outlet(query)
         if since is not None:
@@ -236,24 +284,28 @@ class Pond:
     def archive_in_place(self) -> None:
         """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
         with self.work:
-            self.network.tick()
             while tasks := self.next_tasks(force=True):
                 name = f"here-{uuid.uuid4().hex[:8]}"
                 self.commit_results([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
 
-    def next_tasks(self, *, force: bool) -> Sequence[Task]:
-        """Called by the pipeline under `work`: what is due now."""
-        self.network.tick()
+    def next_tasks(self, *, force: bool) -> Sequence[Work]:
+        """Called by the pipeline under `work`: what is due now. Shards of continuous queries first, then the archive."""
+        shards = self.network.plan()
+        if not shards:
+            self.network.finish([])
         tables = list(self.streams().values())
         self._keeper.expire(tables)
         self._keeper.clean(tables)
         self._round = self._keeper.plan(tables, force=force)
-        return self._round.tasks
+        return [*shards, *self._round.tasks]
 
-    def commit_results(self, results: Sequence[Sequence[ArchiveFile]]) -> None:
+    def commit_results(self, results: Sequence[Outcome]) -> None:
         """Called by the pipeline under `work`: what came out of the tasks last handed out."""
         assert self._round is not None
-        self._keeper.commit(self._round, results, self.streams())
+        self.network.finish([r for r in results if isinstance(r, str)])
+        files = [r for r in results if not isinstance(r, str)]
+        if files:
+            self._keeper.commit(self._round, files, self.streams())
 
     # -- state ------------------------------------------------------------------------------------------------------
 
@@ -275,6 +327,16 @@ class Pond:
                 "late": table.state.late,
                 "malformed": table.state.malformed,
                 "now": time_value(table),
+                "idle": is_idle(table),
+            }
+        queries = {}
+        for query in self.catalog.queries.values():
+            outlet = self.network.outlet(query.name)
+            queries[query.name] = {
+                "sent": outlet.next,
+                "paused": query.paused,
+                "problem": self.network.state.failed.get(query.folder),
+                "complete_to": query.table.value(outlet.progress.complete),
             }
         pipeline = self._pipeline
         return {
@@ -282,7 +344,9 @@ class Pond:
             "written": self._lock.held or is_written(self.folder),
             "tables": tables,
             "standard_tables": sorted(t.name for t in self.catalog.standard.values()),
-            "feeds": {name: _feed_state(runner) for name, runner in self._feeds.items()},
+            "feeds": {name: _feed_state(self._feeds.get(name)) for name in self.catalog.feeds},
+            "queries": queries,
+            "triggers": [_trigger_state(state) for state in self.triggers.states()],
             "pipeline": None
             if pipeline is None
             else {
@@ -299,7 +363,10 @@ class Pond:
             return
         self._closed = True
         for runner in self._feeds.values():
+            runner.ask_to_stop()
+        for runner in self._feeds.values():
             runner.stop(10.0)
+        self.triggers.close()
         if self._pipeline is not None:
             self._pipeline.stop()
         for table in self._streams.values():
@@ -327,6 +394,11 @@ class Pond:
 
     # -- for the stages ---------------------------------------------------------------------------------------------
 
+    @property
+    def owned(self) -> bool:
+        """Whether this process is the writer."""
+        return self._owned
+
     def own(self) -> None:
         """Become the writer, if not yet."""
         if self._owned:
@@ -336,10 +408,11 @@ class Pond:
                 return
             self._lock.acquire()
             try:
-                self.catalog = Catalog.load(self.folder)
-                for name in list(self._streams):
-                    if name not in self.catalog.streaming:
-                        del self._streams[name]
+                with self._opened:
+                    self.catalog = Catalog.load(self.folder).with_functions_here(self.catalog)
+                    for name in list(self._streams):
+                        if name not in self.catalog.streaming:
+                            del self._streams[name]
                 for standard in self._standards.values():
                     standard.refresh()
                 for table in self.streams().values():
@@ -352,19 +425,25 @@ class Pond:
                     table.close()
                 self._lock.release()
                 raise
-            self._owned = True
+            with self._opened:  # a refresh under way ends first: from now on only we change the catalog
+                self._owned = True
+            self.triggers.sync()
 
     def change_catalog(self, catalog: Catalog) -> None:
         """Make a new catalog durable and current."""
         catalog.save(self.folder)
         self.catalog = catalog
+        if self._owned:
+            self.triggers.sync()
 
     def refresh(self) -> None:
         """As a reader, take in what the writer did."""
         if self._owned:
             return
         with self._opened:
-            self.catalog = Catalog.load(self.folder)
+            if self._owned:
+                return
+            self.catalog = Catalog.load(self.folder).with_functions_here(self.catalog)
             for table in self.streams().values():
                 table.refresh()
             for standard in self._standards.values():
@@ -381,10 +460,12 @@ class Pond:
             return dict(self._streams)
 
     def stream(self, name: str) -> StreamTable:
-        definition = self.catalog.streaming_table(name)
-        with self._opened:
+        with self._opened:  # a name looked up before might be another table's by now
+            definition = self.catalog.streaming_table(name)
             found = self._streams.get(definition.name)
             if found is None or found.definition.folder != definition.folder:
+                if found is not None:
+                    found.close()
                 found = StreamTable(self.folder, definition, segment_bytes=self.config.segment_bytes)
                 if self._lock.held:
                     found.become_writer()
@@ -394,27 +475,56 @@ class Pond:
             return found
 
     def intake(self, name: str) -> Intake:
-        table = self.stream(name)
         with self._opened:
+            table = self.stream(name)
             found = self._intakes.get(table.definition.name)
             if found is None or found.table is not table:
                 found = self._intakes[table.definition.name] = Intake(table, self.clock, self._make_room)
             return found
 
+    def heartbeat(self, name: str, time: int, rows: int) -> None:
+        """A heartbeat, in ticks, unless the table has accepted more than `rows` rows."""
+        intake = self.intake(name)
+        with intake.table.lock:
+            if intake.table.next_row == rows:
+                intake.advance(time)
+
     def standard(self, definition: StandardTable) -> StandardStore:
         with self._opened:
-            found = self._standards.get(definition.name)
-            if found is None or found.definition != definition:
-                found = self._standards[definition.name] = StandardStore(self.folder, definition, self.clock)
+            found = self._standards.get(definition.folder)
+            if found is None:
+                found = self._standards[definition.folder] = StandardStore(self.folder, definition, self.clock)
+            elif definition == self.catalog.standard.get(definition.name):
+                found.definition = definition
             return found
 
+    def rename(self, catalog: Catalog, name: str, to: str) -> None:
+        """Make a catalog current in which the table `name` is called `to`.
+
+        It stays the same table: an append that looked it up by its old name goes on, before or after this.
+        """
+        with self._opened:
+            table = self.stream(name) if name in self.catalog.streaming else None
+            with table.lock if table is not None else contextlib.nullcontext():
+                catalog.save(self.folder)
+                self.catalog = catalog
+                if table is not None:
+                    self._streams[to] = self._streams.pop(name)
+                    if name in self._intakes:
+                        self._intakes[to] = self._intakes.pop(name)
+                    table.redefine(catalog.streaming[to])
+        if self._owned:
+            self.triggers.sync()
+
     def forget(self, name: str) -> None:
-        """Close what belongs to a dropped table."""
-        table = self._streams.pop(name, None)
+        """Close what belongs to a dropped table. Whoever still appends to it is told."""
+        with self._opened:
+            table = self._streams.pop(name, None)
+            self._intakes.pop(name, None)
+            for folder in [f for f, s in self._standards.items() if s.definition.name == name]:
+                del self._standards[folder]
         if table is not None:
             table.close()
-        self._intakes.pop(name, None)
-        self._standards.pop(name, None)
 
     def _make_room(self, table: StreamTable) -> None:
         """Called before each append: keep the tail within its bound, starting the pipeline when it is worth it."""
@@ -425,6 +535,7 @@ class Pond:
                 self.start()
         waiting = threading.Event()
         while tail.bytes > c.tail_bytes:
+            self._check_open()
             pipeline = self._pipeline
             if pipeline is None or not pipeline.alive:
                 reason = pipeline.error if pipeline is not None else None
@@ -443,19 +554,46 @@ class Pond:
             running = self._feeds.get(feed.name)
             if running is not None and running.error is None:
                 return
-            source = self.catalog.source(feed.source)
-            reader = open_source(source, self.folder / "feeds" / feed.name, self.clock)
+            self._run_feed(self._make_feed(feed))
+
+    def add_feed(self, feed: Feed) -> None:
+        """Define a feed and start it: both, or neither. What can fail is done before the definition is written."""
+        with self.work:
+            journal = self._journal(feed)
+            try:
+                runner = self._make_feed(feed)
+                try:
+                    self.change_catalog(self.catalog.with_feed(feed))
+                except BaseException:
+                    runner.stop()
+                    raise
+            except BaseException:
+                shutil.rmtree(journal, ignore_errors=True)
+                raise
+            self._run_feed(runner)
+
+    def _journal(self, feed: Feed) -> Path:
+        return self.folder / "feeds" / feed.name
+
+    def _make_feed(self, feed: Feed) -> FeedRunner:
+        transform = feed_transform(self, feed)
+        reader = open_source(self.catalog.source(feed.source), self._journal(feed), self.clock)
+        try:
             position = self.stream(feed.table).state.positions.get(feed.name)
             if position is not None:
                 reader.seek(position)
-            transform = feed_transform(self, feed)
+        except BaseException:
+            reader.close()
+            raise
 
-            def offer(rows: Any, origin: Origin, bad: Sequence[BadRow]) -> Receipt:
-                return self.intake(feed.table).offer(rows, origin, bad=bad)
+        def offer(rows: Any, origin: Origin, bad: Sequence[BadRow]) -> Receipt:
+            return self.intake(feed.table).offer(rows, origin, bad=bad)
 
-            runner = FeedRunner(feed.name, reader, offer, transform, self.clock)
-            self._feeds[feed.name] = runner
-            runner.start()
+        return FeedRunner(feed.name, reader, offer, transform, self.clock)
+
+    def _run_feed(self, runner: FeedRunner) -> None:
+        self._feeds[runner.name] = runner
+        runner.start()
 
     def stop_feed(self, name: str) -> None:
         runner = self._feeds.pop(name, None)
@@ -486,13 +624,27 @@ class Pond:
         return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
 
 
-def _feed_state(runner: FeedRunner) -> dict[str, Any]:
-    progress = runner.progress
+def _trigger_state(state: TriggerState) -> dict[str, Any]:
     return {
-        "running": runner.running,
+        "query": state.trigger.query,
+        "target": state.trigger.target,
+        "sent": state.sent,
+        "lag": state.lag,
+        "missed": state.reached.missed,
+        "problem": state.reached.problem,
+    }
+
+
+def _feed_state(runner: FeedRunner | None) -> dict[str, Any]:
+    progress = runner.progress if runner is not None else FeedProgress()
+    running = runner is not None and runner.running
+    error = runner.error if runner is not None else None
+    return {
+        "state": "running" if running else "stopped" if error else "defined, not running here",
+        "running": running,
         "read": progress.read,
         "accepted": progress.accepted,
         "rejected": progress.late + progress.malformed,
         "trouble": progress.trouble,
-        "error": str(runner.error) if runner.error else None,
+        "error": str(error) if error else None,
     }

@@ -20,9 +20,15 @@ A story is a list of steps. The first line is a comment that says in one sentenc
     !advance r x                            a heartbeat that is refused
     file a.csv                              a file with the lines that follow appears in {folder}
     wait r 3                                until 3 rows were accepted or rejected by r
+    tick                                    the continuous queries are evaluated, as far as time is complete
+    changes q                               what query q sent since the last `changes q`, in order: instant, then columns
+    : seg | cars                            the names of its columns, if they matter
+    + 12:00 | 5 | 3                         `+` came with the result; `-` went, for a query that sends DSTREAM
+    changes~ q                              the same; rows of one instant in any order
 
 A blank line ends a step; a message needs one behind it. `with block_rows=8` at the top sets the pond's settings;
-`skip cold: reason` says that a story does not run under a condition, and why. `{folder}` in a statement stands for an empty folder of the story's own.
+`skip cold: reason` says that a story does not run under a condition, and why; `gap cold: reason`, or `gap all: reason`, that it
+is known to come out wrong there. `{folder}` in a statement stands for an empty folder of the story's own.
 
 `pytest tests/stories --rewrite` writes what millpond answers, as it is, into the files. Then read the diff.
 """
@@ -61,8 +67,12 @@ KEYWORDS = (
     "now ",
     "file ",
     "wait ",
+    "tick",
+    "changes ",
+    "changes~ ",
     "with ",
     "skip ",
+    "gap ",
     "#",
 )
 READS = ("SELECT", "WITH", "VALUES", "SHOW", "DESCRIBE", "EXPLAIN", "(")
@@ -113,6 +123,7 @@ class Story:
     steps: list[Step]
     settings: dict[str, str]
     skipped: dict[str, str]
+    gaps: dict[str, str]
 
     @property
     def id(self) -> str:
@@ -126,6 +137,7 @@ def read_story(path: Path) -> Story:
     steps: list[Step] = []
     settings: dict[str, str] = {}
     skipped: dict[str, str] = {}
+    gaps: dict[str, str] = {}
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -138,10 +150,11 @@ def read_story(path: Path) -> Story:
             settings.update(item.split("=", 1) for item in rest.split())
             at += 1
             continue
-        if kind == "skip":
+        if kind in ("skip", "gap"):
             names, _, reason = rest.partition(": ")
-            assert reason, f"{path}:{at + 1}: skip needs a reason"
-            skipped.update(dict.fromkeys(names.split(", "), reason))
+            assert reason, f"{path}:{at + 1}: {kind} needs a reason"
+            every = [c.name for c in CONDITIONS] if names == "all" else names.split(", ")
+            (skipped if kind == "skip" else gaps).update(dict.fromkeys(every, reason))
             at += 1
             continue
         step = Step(at + 1, kind, rest)
@@ -156,9 +169,9 @@ def read_story(path: Path) -> Story:
             step.body.append(lines[at])
             at += 1
         steps.append(step)
-    unknown = set(skipped) - {c.name for c in CONDITIONS}
+    unknown = {*skipped, *gaps} - {c.name for c in CONDITIONS}
     assert not unknown, f"{path}: no condition is called {unknown}"
-    return Story(path, lines, steps, settings, skipped)
+    return Story(path, lines, steps, settings, skipped, gaps)
 
 
 STORIES = [read_story(path) for path in sorted(HERE.glob("*/*.story"))]
@@ -218,6 +231,7 @@ class Teller:
         self._folder = root / "files"
         self._folder.mkdir()
         self.found: list[tuple[Step, list[str]]] = []
+        self._positions: dict[str, int] = {}  # of the last result seen of each query, by its folder
         self._pond = self._open(create=True)
         self._reader = self._open(create=False) if condition.reader else None
 
@@ -237,7 +251,7 @@ class Teller:
                 continue
             self._take(step)
             self._clock.advance(1)
-            if step.kind in ("?", "?~", "now") or (step.kind == "!" and step.text.startswith(READS)):
+            if step.kind in ("?", "?~", "now", "changes", "changes~") or (step.kind == "!" and step.text.startswith(READS)):
                 continue  # nothing changed
             if self._condition.cold:
                 self._pond.archive()
@@ -249,7 +263,8 @@ class Teller:
         action = {
             ">": self._tell, "?": self._ask, "?~": self._ask, "!": self._fail, "!feed": self._fail_feed,
             "!advance": self._fail_advance, "feed": self._feed, "advance": self._advance, "now": self._now,
-            "file": self._file, "wait": self._wait,
+            "file": self._file, "wait": self._wait, "tick": self._tick, "changes": self._changes,
+            "changes~": self._changes,
         }[step.kind]  # fmt: skip
         action(step)
 
@@ -310,6 +325,8 @@ class Teller:
             rows = [dict(zip(columns, row, strict=True)) for row in rows]
         for offer in [[row] for row in rows] if self._condition.one_row else [rows]:
             self._pond.append(name, offer)
+            if self._condition.one_row:
+                self._pond.tick()
 
     def _fail_feed(self, step: Step) -> None:
         at = step.body.index("----")
@@ -318,6 +335,8 @@ class Teller:
     def _advance(self, step: Step) -> None:
         name, _, time = step.text.partition(" ")
         self._pond.advance(name, self._time(name, time))
+        if self._condition.one_row:
+            self._pond.tick()
 
     def _fail_advance(self, step: Step) -> None:
         name, _, time = step.text.partition(" ")
@@ -330,6 +349,24 @@ class Teller:
 
     def _now(self, step: Step) -> None:
         self._expect(step, [show_value((self._reader or self._pond).now(step.text))])
+
+    def _tick(self, step: Step) -> None:
+        self._pond.tick()
+
+    def _changes(self, step: Step) -> None:
+        query = self._pond.catalog.query(step.text)
+        after = self._positions.get(query.folder)
+        results = (self._reader or self._pond).resume(step.text, after=after).fetch()
+        self._positions[query.folder] = results.position
+        sign = "-" if query.form == "dstream" else "+"
+        names = results.columns[:-2]  # behind them the instant and the row number
+        rows = [(f"{sign} {show_value(row[-2])}", show_row(row[:-2])) for row in results]
+        if step.kind == "changes~":
+            expected = [line.partition(" | ")[::2] for line in step.body if not line.startswith(": ")]
+            if sorted(rows) == sorted(expected) and [r[0] for r in rows] == [r[0] for r in expected]:
+                rows = expected
+        header = [": " + " | ".join(names)] if step.body and step.body[0].startswith(": ") else []
+        self._expect(step, header + [" | ".join(row) for row in rows])
 
     def _file(self, step: Step) -> None:
         part = self._folder.parent / "part"
@@ -355,6 +392,8 @@ class Teller:
 def test_story(story: Story, condition: Condition, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if condition.name in story.skipped:
         pytest.skip(story.skipped[condition.name])
+    if condition.name in story.gaps:
+        request.applymarker(pytest.mark.xfail(reason=story.gaps[condition.name], strict=True))
     teller = Teller(story, condition, tmp_path)
     try:
         teller.tell()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import millpond
-from millpond.cli import app, status_line
+from millpond.cli import app, status_line, trigger_lines
 
 CREATE = "CREATE STREAMING TABLE r (vid INT, name STRING, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL 1"
 
@@ -126,10 +131,10 @@ def test_status_names_the_writer(pond: str) -> None:
 
 def test_the_live_line() -> None:
     table = {"rows": 1500, "tail_rows": 20, "files": 3, "bytes": 2_500_000, "late": 1, "malformed": 2}
-    state = {"tables": {"r": table}, "pipeline": None}
-    assert (
-        status_line(state, 1234.5)
-        == "     1,234 rows/s | 1,500 rows, 20 in the tail | 3 files, 2.5 MB | 3 rejected | no pipeline"
+    state = {"tables": {"r": table}, "queries": {"a": {"sent": 1200}, "b": {"sent": 34}}, "pipeline": None}
+    assert status_line(state, 1234.5) == (
+        "     1,234 rows/s | 1,500 rows, 20 in the tail | 3 files, 2.5 MB | 3 rejected | "
+        "2 continuous queries, 1,234 results sent | no pipeline"
     )
     state["pipeline"] = {"ticks": 7, "ready": True}
     assert status_line(state, 0).endswith("| 7 ticks")
@@ -139,3 +144,117 @@ def test_help_needs_no_pond() -> None:
     result = run("--help")
     assert result.exit_code == 0
     assert all(command in result.stdout for command in ("sql", "run", "status", "demo"))
+
+
+# -- subscribe ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(pond: str) -> str:
+    """The pond with a continuous query that has sent five results."""
+    with millpond.connect(pond, auto_archive=False) as db:
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid, name FROM r [NOW] SAMPLE REALTIME")
+        db.append("r", [(3, "c", 3), (4, None, 4), (5, "e,f", 5)])
+        db.advance("r", 6)
+        db.tick()
+    return pond
+
+
+def test_subscribe_once(asked: str) -> None:
+    result = run("subscribe", "q", "--pond", asked, "--once")
+    assert result.exit_code == 0
+    shown = result.stdout.splitlines()
+    assert shown[0] == " vid | name | instant | _seq"
+    assert shown[-2:] == ["   5 | e,f  |       5 |    4", "(5 rows)"]
+    assert result.stderr == "go on with --after 4\n"
+    again = run("subscribe", "q", "--pond", asked, "--once", "--after", "4", "--format", "csv")
+    assert (again.stdout, again.stderr, again.exit_code) == ("", "go on with --after 4\n", 0)
+
+
+def test_subscribe_formats(asked: str) -> None:
+    table = run("subscribe", "q", "--pond", asked, "--once", "--format", "csv", "--after", "2").stdout
+    assert table == 'vid,name,instant,_seq\n4,,4,3\n5,"e,f",5,4\n'
+    lines = run("subscribe", "q", "--pond", asked, "--once", "--format", "json", "--since", "5").stdout
+    assert lines == '{"vid": 5, "name": "e,f", "instant": 5, "_seq": 4}\n'
+
+
+def test_subscribe_shows_all_rows_of_a_long_table(pond: str) -> None:
+    with millpond.connect(pond, auto_archive=False) as db:
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid FROM r [NOW] SAMPLE REALTIME")
+        db.append("r", [(i, None, i) for i in range(10, 110)])
+        db.advance("r", 110)
+        db.tick()
+    shown = run("subscribe", "q", "--pond", pond, "--once", "--since", "10").stdout
+    assert [
+        line.split(" | ")[0].strip() for line in shown.splitlines() if line.count(" | ") == 2 and "_seq" not in line
+    ] == [str(i) for i in range(10, 110)]
+    assert "not shown" not in shown
+
+
+@contextmanager
+def started(pond: str, format: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """A subscriber in a process of its own."""
+    command = [sys.executable, "-m", "millpond", "subscribe", "q", "--pond", pond, "--format", format, *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_subscribe_follows_another_process(asked: str) -> None:
+    with millpond.connect(asked, auto_archive=False) as db, started(asked, "json", "--after", "3") as process:
+        db.own()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["vid"] == 5
+        db.append("r", [(7, "g", 7)])
+        db.advance("r", 8)
+        db.tick()
+        assert json.loads(process.stdout.readline()) == {"vid": 7, "name": "g", "instant": 7, "_seq": 5}
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == ""
+        assert process.stderr.read().splitlines()[-1] == "go on with --after 5"
+        assert process.wait(30) == 0
+
+
+def test_subscribe_begins_with_the_next_result(asked: str) -> None:
+    with started(asked, "csv") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        told = "nobody writes this pond now; results appear once somebody does (millpond run)\n"
+        assert process.stderr.readline() == told
+        with millpond.connect(asked, auto_archive=False) as db:
+            db.append("r", [(7, "g", 7)])
+            db.advance("r", 8)
+            db.tick()
+        assert process.stdout.readline() == "vid,name,instant,_seq\n"
+        assert process.stdout.readline() == "7,g,7,5\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_wrong_subscriptions(asked: str) -> None:
+    missing = run("subscribe", "nn", "--pond", asked, "--once")
+    assert missing.exit_code == 1
+    assert missing.stderr == 'error: continuous query "nn" does not exist\nDetail: There is: q.\n'
+    table = run("subscribe", "r", "--pond", asked)
+    assert (table.exit_code, table.stderr) == (1, 'error: "r" is a streaming table, not a continuous query\n')
+    time = run("subscribe", "q", "--pond", asked, "--since", "noon")
+    assert time.exit_code == 1
+    assert time.stderr.startswith("error: 'noon' is not a time of table \"q\"\n")
+    assert run("subscribe", "q", "--pond", asked, "--since", "1", "--after", "1").exit_code == 2
+
+
+def test_status_counts_queries(asked: str) -> None:
+    assert run("status", "--pond", asked).stdout.splitlines()[-1] == "1 continuous query, 5 results sent"
+    queries = json.loads(run("status", "--pond", asked, "--format", "json").stdout)["queries"]
+    assert queries == {"q": {"sent": 5, "paused": False, "problem": None, "complete_to": 6}}
+
+
+def test_status_tells_what_is_wrong_with_triggers(asked: str) -> None:
+    state = {"triggers": [{"query": "q", "target": "http://h/", "problem": "it rains", "missed": 3}]}
+    assert trigger_lines(state) == [
+        'trigger of "q" to http://h/ fails and is tried again: it rains',
+        'trigger of "q" to http://h/ missed results that are no longer kept; see SHOW TRIGGERS',
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from millpond.acts import ask, change, continuous, define, show
+from millpond.acts import ask, change, continuous, define, functions, show, trigger
 from millpond.errors import SqlError
 from millpond.result import Result
 from millpond.sql import statements as st
@@ -23,6 +23,7 @@ _ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
     st.CreateStandardTable: define.create_standard,
     st.CreateIndex: define.create_index,
     st.CreateSource: define.create_source,
+    st.CreateFunction: functions.create,
     st.Drop: define.drop,
     st.AlterTable: define.alter,
     st.Describe: show.describe_relation,
@@ -31,6 +32,8 @@ _ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
     st.AlterQuery: continuous.alter,
     st.PauseQuery: continuous.pause,
     st.ExplainQuery: continuous.explain,
+    st.CreateTrigger: trigger.create,
+    st.DropTrigger: trigger.drop,
 }
 
 

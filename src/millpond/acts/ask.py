@@ -11,7 +11,7 @@ from sqlglot import exp
 from millpond.errors import EngineError, UnsupportedSql
 from millpond.query.bind import Bound, bind
 from millpond.query.explain import explain
-from millpond.query.plan import Plan, make_plan
+from millpond.query.plan import Plan, make_plan, only_here
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.sql.translate import NotOnDuckDB
@@ -48,14 +48,18 @@ def _locally(pond: Pond, plan: Plan) -> pa.Table:
             raise EngineError(
                 "this query cannot run on DuckDB", detail=str(refusal), hint="Leave the choice to millpond."
             ) from refusal
-        return _on_spark(pond, plan)
+        return _on_spark(pond, plan, str(refusal))
 
 
-def _on_spark(pond: Pond, plan: Plan) -> pa.Table:
+def _on_spark(pond: Pond, plan: Plan, reason: str = "") -> pa.Table:
+    if plan.bound.functions:
+        raise only_here(plan.bound, reason)
     from millpond.query.on_spark import run_on_spark
     from millpond.spark.session import get_session
 
-    return run_on_spark(plan, get_session(pond.config.spark_master, pond.config.spark_memory))
+    why = reason or plan.reason
+    why = "the setting engine says so" if why == "asked for" else why
+    return run_on_spark(plan, get_session(pond.config.spark_master, pond.config.spark_memory, why=why))
 
 
 def explain_statement(pond: Pond, statement: st.Explain) -> Result:
@@ -79,5 +83,5 @@ def _measured(pond: Pond, plan: Plan) -> tuple[int, str]:
             answer = pond.local.run(plan, profile=True)
             return answer.rows.num_rows, f", {answer.bytes_read:,} bytes of files read"
         except NotOnDuckDB as refusal:
-            return _on_spark(pond, plan).num_rows, f", on Spark after all: {refusal}"
+            return _on_spark(pond, plan, str(refusal)).num_rows, f", on Spark after all: {refusal}"
     return _on_spark(pond, plan).num_rows, ""

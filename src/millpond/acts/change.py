@@ -72,7 +72,7 @@ def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
     if target.postgres is not None:
         return postgres.insert(target.postgres, target.postgres_table or target.name, table)
     with pond.work:
-        return pond.standard(target).insert(table)
+        return pond.standard(pond.catalog.standard_table(target.name)).insert(table)
 
 
 def delete(pond: Pond, statement: st.Delete) -> Result:

@@ -53,12 +53,15 @@ def create(pond: Pond, statement: st.CreateQuery) -> Result:
 def _add(pond: Pond, query: ContinuousQuery) -> None:
     before = pond.catalog
     pond.change_catalog(before.with_query(query))
-    pond.network.sync()
-    failure = pond.network.state.failed.pop(query.folder, None)
-    if failure is not None:
-        pond.change_catalog(replace(pond.catalog.without_query(query.name), made=pond.catalog.made))
-        pond.network.sync()
-        raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
+    try:
+        pond.network.settle()
+        failure = pond.network.state.failed.pop(query.folder, None)
+        if failure is not None:
+            raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
+    except BaseException:
+        pond.change_catalog(pond.catalog.without_query(query.name))
+        pond.network.settle()
+        raise
 
 
 def _reads(prepared: Prepared) -> tuple[str, ...]:
@@ -99,7 +102,7 @@ def alter(pond: Pond, statement: st.AlterQuery) -> Result:
             changed = replace(changed, history=statement.history)
         prepare(changed, catalog)
         pond.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
-        pond.network.sync()
+        pond.network.settle()
     return Result(message=f'{pond.catalog.kind(query.name)} "{query.name}" altered')
 
 
@@ -125,7 +128,7 @@ def pause(pond: Pond, statement: st.PauseQuery) -> Result:
         pond.change_catalog(replace(pond.catalog.with_query(changed), made=pond.catalog.made))
         if not statement.pause:
             pond.network.begin_anew(query.folder)
-        pond.network.sync()
+        pond.network.settle()
     return Result(message=f'"{query.name}" {"paused" if statement.pause else "resumed"}')
 
 
@@ -138,7 +141,7 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
     if kind != statement.kind:
         raise CatalogError(f'"{query.name}" is a {kind}, not a {statement.kind}')
     pond.change_catalog(catalog.without_query(query.name))
-    pond.network.sync()
+    pond.network.settle()
     return Result(message=f'{kind} "{query.name}" dropped')
 
 
@@ -175,6 +178,8 @@ def _time(query: ContinuousQuery, ticks: int | None) -> str | None:
 
 def show_state(pond: Pond, statement: st.Show) -> Result:
     with pond.work:
+        if pond.owned:
+            pond.network.sync()
         return Result(state_rows(pond.network))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millpond.acts import continuous
+from millpond.acts import continuous, functions, idle
 from millpond.acts.ask import ask, plan_query
 from millpond.acts.values import as_query
 from millpond.arrow import arrow_schema, schema_of
@@ -120,10 +120,14 @@ def create_source(pond: Pond, statement: st.CreateSource) -> Result:
             source = replace(source, location=str(Path(source.location).resolve()))
         check_options(source)
         pond.change_catalog(pond.catalog.with_source(source))
-    return Result(message=f'source "{source.name}" created')
+    missing = source.kind == "files" and not Path(source.location).is_dir()
+    warning = f'; warning: there is no folder "{source.location}" yet, a feed needs it' if missing else ""
+    return Result(message=f'source "{source.name}" created{warning}')
 
 
 def drop(pond: Pond, statement: st.Drop) -> Result:
+    if statement.kind == "function":
+        return functions.drop(pond, statement)
     pond.own()
     with pond.work:
         catalog = pond.catalog
@@ -163,6 +167,8 @@ def _to_drop(pond: Pond, statement: st.Drop, catalog: Catalog) -> StreamingTable
         return catalog.source(statement.name)
     if found is None or isinstance(found, Source):
         raise no_table(pond, statement.name, statement)
+    if statement.name.lower() in catalog.queries:
+        return catalog.streaming_table(statement.name)  # raises, and says what it is
     return found
 
 
@@ -191,9 +197,11 @@ def alter(pond: Pond, statement: st.AlterTable) -> Result:
     with pond.work:
         catalog = pond.catalog
         if statement.rename_to is not None:
-            pond.change_catalog(catalog.renamed(statement.name, statement.rename_to.lower()))
-            pond.forget(statement.name.lower())
-            return Result(message=f'"{statement.name}" is now "{statement.rename_to.lower()}"')
+            to = statement.rename_to.lower()
+            pond.rename(catalog.renamed(statement.name, to), statement.name.lower(), to)
+            return Result(message=f'"{statement.name}" is now "{to}"')
+        if statement.idle is not None:
+            return idle.declare(pond, statement.name, statement.idle)
         if statement.name.lower() in catalog.standard:
             return _alter_standard(pond, statement)
         old = catalog.streaming_table(statement.name)

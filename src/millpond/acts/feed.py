@@ -39,6 +39,15 @@ def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | Stand
             sql=statement.sql,
             span=statement.span,
         )
+    for function in bound.functions.values():
+        if function.python is None:
+            raise UnsupportedSql(
+                f'function "{function.name}" ends with this process',
+                detail="A feed goes on after a restart.",
+                hint="Put the function into a module, so that it can be found again.",
+                sql=statement.sql,
+                span=statement.span,
+            )
     source = next(iter(bound.uses.values())).table
     wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
     if len(bound.tree.named_selects) != len(wanted):
@@ -49,13 +58,11 @@ def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | Stand
             span=statement.span,
         )
     name = f"{target.name}_from_{source.name}"
-    if name in pond.catalog.feeds:
-        raise CatalogError(f'feed "{name}" exists already', hint=f"Drop it first: DROP FEED {name}.")
     text = statement.sql[statement.span.start : statement.span.end]
-    feed = Feed(name, target.name, source.name, tuple(wanted), text)
     with pond.work:
-        pond.change_catalog(pond.catalog.with_feed(feed))
-        pond.start_feed(feed)
+        if name in pond.catalog.feeds:
+            raise CatalogError(f'feed "{name}" exists already', hint=f"Drop it first: DROP FEED {name}.")
+        pond.add_feed(Feed(name, target.name, source.name, tuple(wanted), text))
     return Result(message=f'feed "{name}" created: rows of "{source.name}" flow into "{target.name}"')
 
 
@@ -68,13 +75,13 @@ def transform(pond: Pond, feed: Feed) -> Callable[[pa.Table], pa.Table]:
     if _is_whole(bound):
         return lambda rows: rows.rename_columns(columns)
     try:
-        text = with_relations(["__r0 AS (SELECT * FROM offered)"], to_duckdb(bound.tree))
+        text = with_relations(["__r0 AS (SELECT * FROM offered)"], to_duckdb(bound.tree, bound.functions))
     except NotOnDuckDB as refusal:
         raise UnsupportedSql(
             "this SELECT cannot run in a feed", detail=str(refusal), hint="Use simpler expressions."
         ) from refusal
     local = pond.local
-    return lambda rows: local.run_over(text, {"offered": rows}).rename_columns(columns)
+    return lambda rows: local.run_over(text, {"offered": rows}, bound.functions).rename_columns(columns)
 
 
 def _has_state(tree: exp.Query) -> bool:

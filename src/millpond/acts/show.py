@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from millpond.acts import continuous
+from millpond.acts import continuous, functions, trigger
 from millpond.catalog import REJECTED_SUFFIX, StreamingTable
 from millpond.duration import TimeUnit, describe
 from millpond.errors import UnknownName
@@ -54,6 +54,10 @@ def show(pond: Pond, statement: st.Show) -> Result:
         return continuous.show(pond, statement)
     if statement.kind == "state":
         return continuous.show_state(pond, statement)
+    if statement.kind == "functions":
+        return functions.show(pond)
+    if statement.kind == "triggers":
+        return trigger.show(pond)
     if statement.kind in ("tables", "streaming tables", "standard tables"):
         return _show_tables(pond, statement.kind)
     if statement.kind == "indexes":

@@ -92,6 +92,10 @@ class FeedRunner:
         """Begin; once only."""
         self._thread.start()
 
+    def ask_to_stop(self) -> None:
+        """End after the step under way; does not wait for it."""
+        self._stop.set()
+
     def stop(self, timeout: float = 10.0) -> bool:
         """End after the step under way, at most `timeout` seconds; whether it has ended. From any thread, repeatedly.
 

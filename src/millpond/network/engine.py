@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
 
+from millpond.catalog import Function
 from millpond.errors import EngineError
+from millpond.query.functions import register
 from millpond.query.local import translate_error
 from millpond.sql.translate import configure, needs_spark
 
@@ -19,6 +22,13 @@ class Engine:
         self._connection = duckdb.connect(":memory:", config={"threads": threads})
         configure(self._connection)
         self._connection.execute("SET python_enable_replacements = false")
+        self._functions: set[str] = set()
+        weakref.finalize(self, self._connection.close)  # as in `Local`
+
+    def learn(self, functions: Mapping[str, Function]) -> None:
+        """Know a query's functions before it is run."""
+        if functions:
+            register(self._connection, functions.values(), self._functions)
 
     def run(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         for name, rows in tables.items():

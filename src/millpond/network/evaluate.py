@@ -10,27 +10,31 @@ matter how rows are cut into steps, nor whether the state was kept or filled fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millpond.arrow import arrow_schema, schema_of
+from millpond.arrow import arrow_schema, data_type
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError
 from millpond.network.engine import Engine
-from millpond.network.forms import send
+from millpond.network.filters import Columns, compile_condition
+from millpond.network.forms import beyond, send
 from millpond.network.inlet import NEVER, Inlet, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
+from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, ROWS, Kind, kind_of
+from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
 from millpond.query.bind import Use
 from millpond.query.local import with_relations
 from millpond.query.relation import DUCKDB, at_instant, with_previous
-from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.schema import SEQ, Column, DataType
 
 
 class History(Protocol):
@@ -59,41 +63,71 @@ class Slots:
 
 @dataclass
 class Node:
-    """A query at work."""
+    """A query at work. `shared` is the partitioned window it shares with others of its kind."""
 
     prepared: Prepared
     progress: Progress
+    kind: Kind
+    chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
+    shared: Neighbours | None = None
     slots: dict[str, Slots] = field(default_factory=dict)
     before: pa.Table | None = None  # its result at the last instant, if it sends differences
     error: str | None = None  # why it stopped
 
 
+class Arrived:
+    """Rows that arrived in a step, as the queries over single rows see them."""
+
+    def __init__(self, rows: pa.Table, time_column: str) -> None:
+        self._rows = rows
+        self.moments = ticks_of(rows, time_column)
+        self.columns = Columns(self)
+
+    @property
+    def size(self) -> int:
+        return int(self._rows.num_rows)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return self._rows.column(name)
+
+    def rows(self, names: Iterable[str], places: npt.NDArray[np.int64] | None) -> pa.Table:
+        chosen = self._rows.select(list(names))
+        return chosen if places is None else chosen.take(pa.array(places))
+
+
 class Evaluator:
-    """Not thread safe. `streams` maps the name of each stream to its definition."""
+    """Not thread safe."""
 
     def __init__(self, history: History, *, threads: int = 1) -> None:
         self.history = history
         self.engine = Engine(threads)
         self.nodes: dict[str, Node] = {}
         self.inlets: dict[str, Inlet] = {}
+        self._arrived: dict[tuple[str, int, int], Arrived] = {}  # of this step, shared among queries
 
     # -- the network changes ----------------------------------------------------------------------------------------
 
     def add(self, prepared: Prepared, progress: Progress) -> None:
         """Take up a query that is to continue at `progress`: its windows are filled from history."""
-        node = Node(prepared, progress)
+        kind = kind_of(prepared)
+        node = Node(prepared, progress, kind, compile_condition(kind.where) if kind.name != INSTANTS else None)
         for use in prepared.streams:
             assert isinstance(use.table, StreamingTable)
             self.open(use.table)
-        if progress.complete is not None:
+        if progress.complete is None:  # it begins with the first row there ever was
+            for use in prepared.streams:
+                self._refill(self.inlets[use.table.name], use, NEVER, 0)
+        else:
             for use in prepared.streams:
                 self._fill(node, use, progress)
-            if prepared.query.form != "rstream" and progress.last is not None:
+            if kind.name == INSTANTS and prepared.query.form != "rstream" and progress.last is not None:
                 node.before = self._result(node, progress.last)
         self.nodes[prepared.name] = node
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: str, *, keep_inlets: bool = False) -> None:
         self.nodes.pop(name, None)
+        if keep_inlets:
+            return
         read = {u.table.name for n in self.nodes.values() for u in n.prepared.streams}
         for stream in [s for s in self.inlets if s not in read]:
             del self.inlets[stream]
@@ -113,9 +147,16 @@ class Evaluator:
         inlet = self.inlets[use.table.name]
         assert progress.complete is not None
         assert use.window is not None
-        begin = progress.complete if progress.last is None else min(progress.complete, progress.last)
+        begin = progress.complete
+        if progress.last is not None and node.prepared.query.form != "rstream":
+            begin = min(begin, progress.last)  # its result then is needed, to tell what is new
         window = use.window
-        if window.columns:
+        if node.kind.name == ROWS:
+            self._refill(inlet, use, progress.complete, 0)
+        elif node.kind.name == NEIGHBOURS:
+            node.shared = self._share(node, use, progress.complete - 1, filled=True)
+            self._refill(inlet, use, progress.complete, 0)
+        elif window.columns:
             assert window.rows is not None
             upto = progress.complete - 1 if progress.last is None else progress.last
             rows = self.history.keyed(use.table.name, window.columns, window.rows, upto)
@@ -130,20 +171,34 @@ class Evaluator:
             assert interval is not None
             self._refill(inlet, use, begin - interval, 0)
 
+    def _share(self, node: Node, use: Use, upto: int, *, filled: bool) -> Neighbours:
+        """The partitioned window of a use at `upto`: one that others have already, or a new one."""
+        window, inlet = use.window, self.inlets[use.table.name]
+        assert window is not None
+        assert window.rows is not None
+        for other in self.nodes.values():
+            theirs = other.prepared.streams[0]
+            same = theirs.table.name == use.table.name and theirs.window == window
+            if same and other.shared is not None and other.shared.stands_at(upto):
+                return other.shared
+        made = Neighbours(inlet, window.columns, window.rows, upto)
+        if filled:
+            made.fill(self.history.keyed(use.table.name, window.columns, window.rows, upto), inlet.time_column)
+        return made
+
     def _refill(self, inlet: Inlet, use: Use, low: int, count: int) -> None:
         """Make sure an inlet reaches back to `low`, and `count` rows further."""
         high = inlet.complete - 1
         if inlet.complete == NEVER:
             return
-        if inlet.trimmed <= low and not count:
-            return
-        name = use.table.name
-        rows = self.history.rows(name, low, high) if low <= high else inlet.schema.empty_table()
         if count:
-            rows = pa.concat_tables([self.history.newest(name, count, min(low - 1, high)), rows])
-        there = inlet.between(low, high)
-        if count or rows.num_rows > there.num_rows or inlet.trimmed > low:
-            inlet.reset(rows, min(low, inlet.trimmed) if inlet.trimmed != NEVER else low)
+            before = self.history.newest(use.table.name, count, min(low - 1, high))
+            if before.num_rows:
+                low = int(ticks_of(before, inlet.time_column)[0])
+        if low < inlet.trimmed:
+            past = None if low == NEVER else low
+            rows = self.history.rows(use.table.name, past, high) if low <= high else inlet.schema.empty_table()
+            inlet.reset(rows, low)
 
     # -- a step -----------------------------------------------------------------------------------------------------
 
@@ -161,10 +216,63 @@ class Evaluator:
             if found is not None and found.num_rows:
                 sent[node.prepared.name] = found
             if inlet_of is not None and node.progress.complete is not None:
-                settled = _numbered(found, inlet_of) if found is not None else inlet_of.schema.empty_table()
+                if found is not None:
+                    settled = numbered(found, inlet_of.sent).cast(inlet_of.schema)
+                    inlet_of.sent += found.num_rows
+                else:
+                    settled = inlet_of.schema.empty_table()
                 inlet_of.settled(settled, node.progress.complete)
         self._trim()
+        self._arrived.clear()
+        for node in self.nodes.values():
+            if node.shared is not None:
+                node.shared.forget_step()
         return sent
+
+    def skip(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int], progress: Mapping[str, Progress]) -> None:
+        """Take in rows whose instants were evaluated elsewhere, so that the next step goes on after them."""
+        for name, inlet in self.inlets.items():
+            if name in rows:
+                inlet.push(rows[name])
+            if name in complete:
+                inlet.advance(complete[name])
+        for name, node in self.nodes.items():
+            self._skip(node, progress[name])
+        self._trim()
+        for node in self.nodes.values():
+            if node.shared is not None:
+                node.shared.forget_step()
+
+    def _skip(self, node: Node, progress: Progress) -> None:
+        if progress.complete is None or progress.complete == node.progress.complete:
+            return
+        begin = node.progress.complete
+        if begin is None:
+            begin = min((t for i in self._inlets(node) if (t := i.first_time()) is not None), default=progress.complete)
+            begin = min(begin, progress.complete)
+            self._begin(node, begin)
+        if node.shared is not None and begin < progress.complete:
+            node.shared.advance(self.inlets[node.prepared.streams[0].table.name], begin, progress.complete)
+        if node.kind.name == INSTANTS and node.prepared.query.form != "rstream" and progress.last != node.progress.last:
+            assert progress.last is not None
+            node.before = self._result(node, progress.last)
+        node.progress = progress
+
+    def held(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Rows and bytes that are held, by holder and what it is."""
+        found = {(name, "rows in windows by time, shared"): (i.rows, i.bytes) for name, i in self.inlets.items()}
+        seen: set[int] = set()
+        for node in self.nodes.values():
+            keyed = [(s.rows, "") for s in node.slots.values()]
+            if node.shared is not None and id(node.shared) not in seen:
+                seen.add(id(node.shared))
+                keyed.append((node.shared.rows, ", shared"))
+            for number, (rows, note) in enumerate(keyed):
+                what = f"partitioned window{f' {number + 1}' if number else ''}, {rows.slots.size} keys{note}"
+                found[node.prepared.name, what] = (rows.rows, rows.bytes)
+            if node.before is not None:
+                found[node.prepared.name, "result at the last instant"] = (node.before.num_rows, node.before.nbytes)
+        return found
 
     def _try(self, node: Node) -> pa.Table | None:
         """A query that fails stops; the others do not notice."""
@@ -198,6 +306,8 @@ class Evaluator:
         inlets = self._inlets(node)
         if node.progress.complete is None:
             self._begin(node, begin)
+        if node.kind.name != INSTANTS:
+            return self._at_once(node, begin, complete)
         slide = node.prepared.slide
         if slide is not None:
             due: list[int] | range = slides(begin, complete, slide)
@@ -207,8 +317,53 @@ class Evaluator:
         node.progress = Progress(complete, due[-1] if due else node.progress.last)
         return pa.concat_tables(sent) if sent else None
 
+    def _at_once(self, node: Node, begin: int, complete: int) -> pa.Table | None:
+        """All instants of a step together, for the kinds that allow it."""
+        use = node.prepared.streams[0]
+        inlet = self.inlets[use.table.name]
+        if node.kind.name == ROWS:
+            key = (use.table.name, begin, complete)
+            if key not in self._arrived:
+                self._arrived[key] = Arrived(inlet.between(begin, complete - 1), inlet.time_column)
+            found = self._select(node, self._arrived[key])
+        else:
+            assert node.shared is not None
+            change = node.shared.advance(inlet, begin, complete)
+            form = node.prepared.query.form
+            now, before = (change.after, change.before) if form == "istream" else (change.before, change.after)
+            found = self._select(node, now)
+            if found.num_rows:
+                found = beyond(self.engine, found, self._select(node, before))
+                order = np.argsort(ticks_of(found, INSTANT), kind="stable")
+                found = found.take(pa.array(order))
+        last = inlet.last_time(complete - 1)
+        node.progress = Progress(complete, last if last is not None and last >= begin else node.progress.last)
+        return found
+
+    def _select(self, node: Node, batch: Arrived | Side) -> pa.Table:
+        """What a query of SELECT and WHERE makes of rows, each stamped with its moment."""
+        schema = arrow_schema(node.prepared.query.columns)
+        places = None
+        if node.chosen is not None and batch.size:
+            places = np.flatnonzero(node.chosen(batch.columns))
+        if not batch.size or (places is not None and not len(places)):
+            return schema.empty_table()
+        moments = pa.array(batch.moments if places is None else batch.moments[places])
+        stamps = moments.cast(schema.field(INSTANT).type)
+        if places is not None and node.kind.plain is not None:
+            found = [*batch.rows(node.kind.plain, places).columns, stamps]
+            return pa.Table.from_arrays(found, names=schema.names).cast(schema)
+        name = node.prepared.streams[0].name
+        rows = batch.rows(node.kind.needs, places).append_column(MOMENT, stamps)
+        text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
+        return self.engine.run(text, {f"{name}_rows": rows}).rename_columns(schema.names).cast(schema)
+
     def _begin(self, node: Node, begin: int) -> None:
         """The first rows a query ever sees: its partitioned windows start empty."""
+        if node.kind.name == NEIGHBOURS:
+            node.shared = self._share(node, node.prepared.streams[0], begin - 1, filled=False)
+        if node.kind.name != INSTANTS:
+            return
         for use in node.prepared.streams:
             assert use.window is not None
             if use.window.columns and use.name not in node.slots:
@@ -254,9 +409,12 @@ class Evaluator:
                     content = content.take(order)
                     slots.rows.take_in(content, ticks_of(content, inlet.time_column))
             return content
-        if window.rows is not None:
-            return inlet.newest(window.rows, instant)
         interval = node.prepared.interval(use)
+        if window.rows is not None:
+            newest = inlet.newest(window.rows, instant)
+            if interval is None:
+                return newest
+            return newest.filter(pa.array(ticks_of(newest, inlet.time_column) >= instant - interval))
         assert interval is not None
         return inlet.between(instant - interval, instant)
 
@@ -279,6 +437,8 @@ class Evaluator:
         assert window is not None
         if complete is None:
             return NEVER, 0
+        if node.kind.name != INSTANTS:
+            return complete, 0
         if window.columns:
             return node.slots[use.name].upto + 1, 0
         if window.rows is not None:
@@ -298,17 +458,18 @@ def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], inst
         content = with_previous(use, f"SELECT * FROM {use.name}_rows", DUCKDB)
         parts.append(f"{use.name} AS NOT MATERIALIZED ({content})")
     text = with_relations(parts, at_instant(prepared.text, instant))
+    engine.learn(prepared.bound.functions)
     return engine.run(text, {f"{name}_rows": rows for name, rows in tables.items()})
 
 
-def result_columns(engine: Engine, prepared: Prepared) -> Schema:
+def result_columns(engine: Engine, prepared: Prepared) -> list[Column]:
     """What a query selects, found by asking it over nothing."""
     tables = {}
     for use in (*prepared.streams, *prepared.standards):
         columns = use.columns if use in prepared.standards else use.columns.plus(Column(SEQ, DataType("BIGINT")))
         tables[use.name] = arrow_schema(columns).empty_table()
-    found = schema_of(ask(engine, prepared, tables, 0).schema)
-    return Schema(tuple(Column(n.lower(), c.type) for n, c in zip(prepared.bound.names, found, strict=True)))
+    found = ask(engine, prepared, tables, 0).schema
+    return [Column(n.lower(), data_type(f.type)) for n, f in zip(prepared.bound.names, found, strict=True)]
 
 
 def stamped(rows: pa.Table, instant: int, node: Node) -> pa.Table:
@@ -319,8 +480,7 @@ def stamped(rows: pa.Table, instant: int, node: Node) -> pa.Table:
     return pa.Table.from_arrays([*rows.columns, times], schema=schema)
 
 
-def _numbered(rows: pa.Table, inlet: Inlet) -> pa.Table:
-    """Results as a stream: numbered in the order they were sent, after those there are."""
-    numbers = pa.array(np.arange(inlet.sent, inlet.sent + rows.num_rows, dtype=np.int64))
-    inlet.sent += rows.num_rows
-    return rows.append_column(pa.field(SEQ, pa.int64()), numbers).cast(inlet.schema)
+def numbered(rows: pa.Table, first: int) -> pa.Table:
+    """Rows with their numbers in a last column."""
+    numbers = pa.array(np.arange(first, first + rows.num_rows, dtype=np.int64))
+    return rows.append_column(pa.field(SEQ, pa.int64()), numbers)

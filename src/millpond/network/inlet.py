@@ -134,19 +134,37 @@ class Inlet:
     def first_time(self) -> int | None:
         return int(self._chunks[0][0][0]) if self._chunks else None
 
+    def last_time(self, high: int) -> int | None:
+        """The time of the newest row with time <= high."""
+        for times, _ in reversed(self._chunks):
+            end = int(np.searchsorted(times, high, side="right"))
+            if end:
+                return int(times[end - 1])
+        return None
+
     def trim(self, before: int, *, keep: int = 0) -> None:
-        """Forget rows with time < before, but for the `keep` newest of them."""
-        total = sum(int(np.searchsorted(t, before)) for t, _ in self._chunks)
-        spare = total - keep
+        """Forget rows with time < before, but for the `keep` newest of them and those of the same times."""
+        if keep:
+            before = self.time_before(before, keep)
+        if before <= self.trimmed:
+            return
         kept = []
         for times, rows in self._chunks:
-            old = min(int(np.searchsorted(times, before)), max(spare, 0))
-            spare -= old
+            old = int(np.searchsorted(times, before))
             if old == len(times):
                 continue
             kept.append((times, rows) if old < len(times) // 2 or not old else (times[old:].copy(), rows.slice(old)))
         self._chunks = kept
-        self.trimmed = max(self.trimmed, before)
+        self.trimmed = before
+
+    def time_before(self, before: int, count: int) -> int:
+        """The latest time such that `count` rows lie between it and `before`; the earliest there is if they are fewer."""
+        for times, _ in reversed(self._chunks):
+            end = int(np.searchsorted(times, before))
+            if end >= count:
+                return int(times[end - count])
+            count -= end
+        return self.trimmed
 
     def waiting(self) -> pa.Table:
         """Rows beyond the complete time."""

@@ -49,7 +49,8 @@ class Outlet:
     @property
     def first(self) -> int:
         """The number of the oldest row that can still be fetched."""
-        return self._batches[0].first if self._batches else self.next
+        with self._arrived:
+            return self._batches[0].first if self._batches else self.next
 
     def take(self, first: int, rows: pa.Table) -> None:
         """Rows that are durable."""

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import Catalog, StandardTable, StreamingTable
+from millpond.duration import TimeUnit
 from millpond.network.inlet import ticks_of
 from millpond.query.bind import bind
 from millpond.query.local import Local
 from millpond.query.plan import Shelf, make_plan
-from millpond.query.relation import SPARK, time_literal
+from millpond.query.relation import SPARK
 from millpond.schema import SEQ, Column, DataType
 from millpond.sql.dialect import read_tree, tokenize
 
@@ -30,14 +31,14 @@ class Past:
 
     def rows(self, stream: str, low: int | None, high: int) -> pa.Table:
         table, time = self._stream(stream)
-        where = f"{time} <= {time_literal(table, high, SPARK)}"
+        where = f"{time} <= {_literal(table, high)}"
         if low is not None:
-            where += f" AND {time} >= {time_literal(table, low, SPARK)}"
+            where += f" AND {time} >= {_literal(table, low)}"
         return self._ask(table, f"SELECT {_all(table)} FROM `{table.name}` WHERE {where} ORDER BY {time}, {SEQ}")
 
     def newest(self, stream: str, count: int, high: int) -> pa.Table:
         table, time = self._stream(stream)
-        where = f"{time} <= {time_literal(table, high, SPARK)}"
+        where = f"{time} <= {_literal(table, high)}"
         text = f"SELECT {_all(table)} FROM `{table.name}` WHERE {where} ORDER BY {time} DESC, {SEQ} DESC LIMIT {count}"
         found = self._ask(table, text)
         return found.take(pa.array(range(found.num_rows - 1, -1, -1), pa.int64()))
@@ -46,7 +47,7 @@ class Past:
         table, time = self._stream(stream)
         by = SPARK.names(table.columns.find(k, table.name).name for k in keys)
         rank = f"ROW_NUMBER() OVER (PARTITION BY {by} ORDER BY {time} DESC, {SEQ} DESC) AS k_"
-        where = f"{time} <= {time_literal(table, high, SPARK)}"
+        where = f"{time} <= {_literal(table, high)}"
         ranked = f"SELECT {_all(table)}, {rank} FROM `{table.name}` WHERE {where}"
         return self._ask(table, f"SELECT {_all(table)} FROM ({ranked}) WHERE k_ <= {count} ORDER BY {time}, {SEQ}")
 
@@ -55,7 +56,7 @@ class Past:
         table, time = self._stream(stream)
         where = f"{SEQ} < {position}"
         if complete is not None:
-            where += f" AND {time} >= {time_literal(table, complete, SPARK)}"
+            where += f" AND {time} >= {_literal(table, complete)}"
         return self._ask(table, f"SELECT {_all(table)} FROM `{table.name}` WHERE {where} ORDER BY {SEQ}")
 
     def newest_time(self, stream: str, high: int) -> int | None:
@@ -90,6 +91,11 @@ class Past:
         if isinstance(table, StreamingTable):
             columns = columns.plus(Column(SEQ, DataType("BIGINT")))
         return self._local.run(plan).rows.rename_columns(columns.names).cast(arrow_schema(columns))
+
+
+def _literal(table: StreamingTable, ticks: int) -> str:
+    """A time in Spark's words, such as both engines know."""
+    return str(ticks) if table.unit is TimeUnit.SECOND else f"TIMESTAMP '{table.shown(ticks)}'"
 
 
 def _all(table: StreamingTable) -> str:

@@ -7,7 +7,7 @@ more than its table keeps or grow without bound, streams whose times cannot be c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -61,11 +61,14 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
         raise UnsupportedSql("a continuous query reads at least one streaming table", sql=sql)
     unit = streams[0].table.unit  # type: ignore[union-attr]
     for use in streams:
-        _check_stream(use, unit, sql)
+        _check_stream(use, unit, catalog, sql)
+    streams = tuple(_within_history(use, catalog) for use in streams)
+    bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
         unit.ticks(query.slide)
+    _check_functions(bound, sql)
     try:
-        text = to_duckdb(ordered(bound).tree)
+        text = to_duckdb(ordered(bound).tree, bound.functions)
     except NotOnDuckDB as refusal:
         raise UnsupportedSql(
             "this query cannot be evaluated continuously",
@@ -76,7 +79,37 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     return Prepared(query, bound, text, unit, streams, standards)
 
 
-def _check_stream(use: Use, unit: TimeUnit, sql: str) -> None:
+def _check_functions(bound: Bound, sql: str) -> None:
+    """A query outlives the process, and its result depends on the rows in its windows alone: so must its functions."""
+    for function in bound.functions.values():
+        if function.python is None:
+            raise UnsupportedSql(
+                f'function "{function.name}" ends with this process',
+                detail="A continuous query goes on after a restart.",
+                hint="Put the function into a module, so that it can be found again.",
+                sql=sql,
+            )
+        if function.reads:
+            raise UnsupportedSql(
+                f'function "{function.name}" reads the pond',
+                detail="What it finds there would depend on when the query is evaluated.",
+                hint="Read tables in FROM, through windows.",
+                sql=sql,
+            )
+
+
+def _within_history(use: Use, catalog: Catalog) -> Use:
+    """A window by rows of a result holds no rows that the result no longer keeps."""
+    window = use.window
+    assert window is not None
+    query = catalog.queries.get(use.table.name)
+    if query is None or window.rows is None or query.history is None:
+        return use
+    interval = query.history if window.interval is None else min(window.interval, query.history)
+    return replace(use, window=replace(window, interval=interval))
+
+
+def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
     table, window = use.table, use.window
     assert isinstance(table, StreamingTable)
     if use.rejected:
@@ -96,6 +129,21 @@ def _check_stream(use: Use, unit: TimeUnit, sql: str) -> None:
             f'the window of "{use.alias}" grows without bound',
             detail="All rows it will ever hold would have to be kept in memory.",
             hint="Use [INTERVAL ...], [ROWS ...] or [NOW].",
+            sql=sql,
+        )
+    if table.late == "keep":
+        raise UnsupportedSql(
+            f'"{table.name}" keeps late rows, so it cannot be read continuously',
+            detail="Whether such a row is in a window would depend on when it came.",
+            hint=f"Reject late rows: ALTER STREAMING TABLE {table.name} SET (late = 'reject').",
+            sql=sql,
+        )
+    query = catalog.queries.get(table.name)
+    if query is not None and query.history is None and not window.now:
+        raise UnsupportedSql(
+            f'"{table.name}" keeps only the results of its last instant',
+            hint=f"Keep them longer: ALTER {catalog.kind(table.name).upper()} {table.name} SET RANGE INTERVAL '5' MINUTE;"
+            " or read it through [NOW].",
             sql=sql,
         )
     if window.interval is not None and table.history is not None and window.interval > table.history:

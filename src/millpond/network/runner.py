@@ -9,30 +9,49 @@ tables' rows. So a crash is a pause, and adding a query is the same act as takin
 
 from __future__ import annotations
 
+import pickle
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import uuid
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, integers
-from millpond.catalog import Catalog, ContinuousQuery
-from millpond.errors import MillpondError
+from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
+from millpond.errors import CatalogError, MillpondError
 from millpond.network.engine import Engine
-from millpond.network.evaluate import Evaluator, result_columns
-from millpond.network.inlet import NEVER
+from millpond.network.evaluate import Evaluator, numbered, result_columns
+from millpond.network.idle import follow
+from millpond.network.inlet import ticks_of
 from millpond.network.instants import Progress
 from millpond.network.outlet import Outlet
 from millpond.network.past import Past
+from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, in_order, prepare
+from millpond.network.shard import (
+    Definitions,
+    FrameSection,
+    Seen,
+    ShardTask,
+    forget_shards,
+    merged,
+    read_outcome,
+)
+from millpond.network.split import PREFIX, split
 from millpond.query.local import Local
 from millpond.query.plan import Shelf
-from millpond.schema import SEQ, Schema
+from millpond.schema import SEQ, Column
+from millpond.table.log import ROWS, Frame
 from millpond.table.results import ResultFrame, ResultLog, Sent
 from millpond.table.store import tail_table
 from millpond.table.stream import StreamTable
+
+_FRAMES_KEPT = 512
 
 
 class Host(Shelf, Protocol):
@@ -45,13 +64,8 @@ class Host(Shelf, Protocol):
     def stream(self, name: str) -> StreamTable:
         """A streaming table, opened."""
 
-
-@dataclass
-class Seen:
-    """How far into a table the network has read: rows below `position`, time below `complete`."""
-
-    position: int
-    complete: int | None
+    def heartbeat(self, name: str, time: int, rows: int) -> None:
+        """Nothing before `time` is still to come to a table, if it has accepted `rows` rows and no more."""
 
 
 @dataclass
@@ -83,6 +97,15 @@ class State:
         )
 
 
+@dataclass(frozen=True)
+class Planned:
+    """A tick between plan and commit: rows for what is evaluated whole, and how far it will have read."""
+
+    rows: dict[str, pa.Table]
+    seen: dict[str, Seen]
+    fresh: dict[str, list[Frame]]
+
+
 class Network:
     """Owned by the pond; `tick` and `sync` run under the pond's `work` lock, reading is free."""
 
@@ -92,9 +115,23 @@ class Network:
         self.outlets: dict[str, Outlet] = {}
         self.state = State()
         self._log = ResultLog(host.folder / "results")
-        self._evaluator: Evaluator | None = None
+        self._whole: Evaluator | None = None  # evaluates what no shard key serves
         self._past: Past | None = None
-        self._known: dict[str, tuple[int, Prepared]] = {}
+        self._catalog = Catalog()  # with the queries that are evaluated in two steps as two
+        self._steps: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
+        self.held: dict[
+            str, dict[int, dict[tuple[str, str], tuple[int, int]]]
+        ] = {}  # by table and shard: what they hold
+        self._asker: Engine | None = None
+        self._synced: Catalog | None = None
+        self._begun = False  # a query began that no durable frame knows of
+        self._known: dict[str, Prepared] = {}
+        self._placed: dict[str, str] = {}  # query -> the table in whose shards it is evaluated
+        self._versions: dict[str, int] = {}  # of the queries in a table's shards
+        self._written: dict[str, Path] = {}
+        self._frames: dict[str, deque[Frame]] = {}  # the newest of each table, for shards that missed some ticks
+        self._run_id = uuid.uuid4().hex[:12]
+        self._planned: Planned | None = None
 
     # -- opening ----------------------------------------------------------------------------------------------------
 
@@ -109,6 +146,13 @@ class Network:
                 query = by_folder.get(sent.folder)
                 if query is not None and sent.first >= self.outlets[query.name].next:
                     self.outlets[query.name].take(sent.first, sent.rows)
+        by_query = {o.query.folder: o for o in self.outlets.values()}
+        for folder, outlet in by_query.items():  # whose results may all have left the log
+            outlet.next = max(outlet.next, self.state.numbers.get(folder, 0))
+        for ends in self._log.gone():
+            for folder, end in ends.items():
+                if folder in by_query:
+                    by_query[folder].forget(end)
         self._show_progress()
 
     def become_writer(self) -> None:
@@ -133,91 +177,156 @@ class Network:
     # -- the definitions --------------------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Bring the evaluator to the catalog's queries: new ones begin now, altered ones go on, filled from history."""
+        """Take up the catalog's queries: new ones begin now, altered ones go on, filled from history."""
         catalog = self._host.catalog
-        self._open_outlets(catalog)
-        if self._evaluator is None:
+        if catalog is self._synced:
+            return
+        if self._whole is None:
             if not catalog.queries:
+                self._open_outlets(catalog)
+                self._synced = catalog
                 return
             self._past = Past(self._host, self._host.local, catalog)
-            self._evaluator = Evaluator(self._past, threads=2)
+            self._whole = Evaluator(self._past, threads=2)
         assert self._past is not None
-        self._past.catalog = catalog
-        for name in list(self._known):
-            query = catalog.queries.get(name)
-            if query is None or query.paused or (query.folder, query.made) != self._key(name):
-                self._evaluator.drop(name)
-                del self._known[name]
-        self._forget_tables(catalog)
-        for query in in_order(catalog.queries):
-            if query.name not in self._known and not query.paused:
-                self._take_up(query, catalog)
-        self._keep_frames()
+        self._open_outlets(catalog)
+        self._catalog = effective = self._in_steps(catalog)
+        self._past.catalog = effective
+        for name, prepared in list(self._known.items()):
+            query = effective.queries.get(name)
+            if (
+                query is None
+                or query.paused
+                or (query.folder, query.made) != (prepared.query.folder, prepared.query.made)
+            ):
+                self._let_go(name)
+        self._forget_dropped(effective)
+        for query in in_order(effective.queries):
+            if query.name not in self._known and not query.paused and query.folder not in self.state.failed:
+                self._take_up(query, effective)
+        self._let_rows_go()
+        self._synced = catalog
 
-    def _key(self, name: str) -> tuple[str, int]:
-        prepared = self._known[name][1]
-        return prepared.query.folder, prepared.query.made
+    def _in_steps(self, catalog: Catalog) -> Catalog:
+        """The catalog with each query that can be split replaced by its two steps."""
+        queries: dict[str, ContinuousQuery] = {}
+        steps: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
+        for query in catalog.queries.values():
+            found = self._steps.get(query)
+            if found is None:
+                prepared = prepare(query, catalog)
+                parts = split(prepared, catalog) if shard_table(prepared, catalog) is None else None
+                found = parts or (query,)
+            steps[query] = found
+            for part in found:
+                queries[part.name] = part
+        self._steps = steps
+        return replace(catalog, queries=queries)
 
-    def _forget_tables(self, catalog: Catalog) -> None:
+    def settle(self) -> None:
+        """Make durable where new queries begin, so that they begin there whatever happens."""
+        self.sync()
+        if self._begun:
+            self._log.append(ResultFrame(self.state.tick, self.state.to_json(), ()))
+            self._begun = False
+
+    def _let_go(self, name: str) -> None:
+        assert self._whole is not None
+        del self._known[name]
+        table = self._placed.pop(name, None)
+        if table is None:
+            self._whole.drop(name)
+        else:
+            self._versions[table] = self._versions.get(table, 0) + 1
+
+    def _forget_dropped(self, catalog: Catalog) -> None:
         live = {q.folder for q in catalog.queries.values()}
-        for store in (self.state.progress, self.state.numbers, self.state.failed):
+        stores: list[dict[str, Any]] = [self.state.progress, self.state.numbers, self.state.failed]
+        for store in stores:
             for folder in [f for f in store if f not in live]:
                 del store[folder]
 
     def _take_up(self, query: ContinuousQuery, catalog: Catalog) -> None:
-        assert self._evaluator is not None
+        assert self._whole is not None
         prepared = prepare(query, catalog)
-        for use in prepared.streams:
-            self._open_inlet(use.table.name)
+        table = shard_table(prepared, catalog)
+        if table is None:
+            for use in prepared.streams:
+                self._open_inlet(use.table.name)
+        else:
+            self._see(table.name)
         progress = self.state.progress.get(query.folder)
         if progress is None:
             progress = self._begin(prepared)
             self.state.progress[query.folder] = progress
-        try:
-            self._evaluator.add(prepared, progress)
-        except MillpondError as error:
-            self.state.failed[query.folder] = str(error)
-            return
-        self._known[query.name] = (query.made, prepared)
-        self.outlets[query.name].progress = progress
+            self._begun = True
+        if table is None:
+            try:
+                self._whole.add(prepared, progress)
+            except MillpondError as error:
+                self.state.failed[query.folder] = str(error)
+                return
+        else:
+            self._placed[query.name] = table.name
+            self._versions[table.name] = self._versions.get(table.name, 0) + 1
+        self._known[query.name] = prepared
+        if query.name in self.outlets:
+            self.outlets[query.name].progress = progress
+
+    def _see(self, name: str) -> Seen:
+        """How far the network has read a table; it begins to read where the table stands."""
+        table = self._host.stream(name)
+        folder = table.definition.folder
+        if folder not in self.state.seen:
+            with table.lock:
+                self.state.seen[folder] = Seen(table.next_row, table.now)
+            self._frames[folder] = deque()
+        return self.state.seen[folder]
 
     def _open_inlet(self, name: str) -> None:
         """A stream's inlet, standing where the network has read the stream to."""
-        assert self._evaluator is not None
+        assert self._whole is not None
         assert self._past is not None
-        if name in self._evaluator.inlets:
+        if name in self._whole.inlets:
             return
-        relation = self._host.catalog.relation(name)
-        if name in self._host.catalog.queries:
-            query = self._host.catalog.queries[name]
-            progress = self.state.progress.get(query.folder, Progress())
-            inlet = self._evaluator.open(relation)  # type: ignore[arg-type]
-            if progress.complete is not None:
-                inlet.complete = inlet.trimmed = progress.complete
-            return
-        table = self._host.stream(name)
-        seen = self.state.seen.get(table.definition.folder)
-        if seen is None:
-            with table.lock:
-                seen = Seen(table.next_row, table.now)
-            self.state.seen[table.definition.folder] = seen
-        inlet = self._evaluator.open(relation)  # type: ignore[arg-type]
-        if seen.complete is not None:
-            inlet.complete = inlet.trimmed = seen.complete
-        inlet.push(self._past.waiting(name, seen.complete, seen.position))
+        relation = self._catalog.relation(name)
+        assert isinstance(relation, StreamingTable)
+        query = self._catalog.queries.get(name)
+        complete = self._complete(name)
+        inlet = self._whole.open(relation)
+        if complete is not None:
+            inlet.complete = inlet.trimmed = complete
+        if query is None:
+            inlet.push(self._past.waiting(name, complete, self._see(name).position))
 
     def _begin(self, prepared: Prepared) -> Progress:
         """Where a new query begins: where time stands, or at the time it was told."""
-        assert self._evaluator is not None
-        complete: int | None = min(self._evaluator.inlets[u.table.name].complete for u in prepared.streams)
-        if complete == NEVER:
-            complete = None
-        if prepared.query.start is not None:
-            begin = prepared.query.start
-            complete = begin if complete is None else min(begin, complete)
+        if prepared.query.reads[0].startswith(PREFIX):  # the second of two steps goes with the first
+            return self.state.progress[self._catalog.queries[prepared.query.reads[0]].folder]
+        known = [self._complete(u.table.name) for u in prepared.streams]
+        complete = min((c for c in known if c is not None), default=None)
         if complete is None:
             return Progress()
+        if None in known:  # a stream that has no time yet: there was no instant before
+            return Progress(complete)
+        start = prepared.query.start
+        if start is not None:
+            if start > complete:
+                table = prepared.streams[0].table
+                assert isinstance(table, StreamingTable)
+                raise CatalogError(
+                    f'query "{prepared.name}" cannot begin at {table.shown(start)}: time stands at {table.shown(complete)}',
+                    hint="Leave FROM away to begin now.",
+                )
+            complete = start
         return Progress(complete, self._instant_before(prepared, complete))
+
+    def _complete(self, name: str) -> int | None:
+        """The time below which the network has read a stream."""
+        query = self._catalog.queries.get(name)
+        if query is not None:
+            return self.state.progress.get(query.folder, Progress()).complete
+        return self._see(name).complete
 
     def _instant_before(self, prepared: Prepared, complete: int) -> int | None:
         """The instant at which the query would have been evaluated last, had it been there from the start."""
@@ -233,65 +342,193 @@ class Network:
         oldest = [t for name in names if (t := self._past.oldest_time(name)) is not None]
         return last if min(oldest) <= last else None
 
-    def _keep_frames(self) -> None:
-        """Rows a table has not given to the network yet must not leave its tail."""
+    def _let_rows_go(self) -> None:
+        """Tell tables what may leave their memory and their log; forget those that no query reads."""
+        assert self._whole is not None
+        read = {*self._whole.inlets, *self._placed.values()}
         for name in self._host.catalog.streaming:
             table = self._host.stream(name)
-            seen = self.state.seen.get(table.definition.folder)
-            reads = self._evaluator is not None and name in self._evaluator.inlets
-            table.consumed = seen.position if seen is not None and reads else None
+            folder = table.definition.folder
+            if name not in read:
+                self.state.seen.pop(folder, None)
+                self._frames.pop(folder, None)
+                table.consumed = table.wanted = None
+                continue
+            table.consumed = self.state.seen[folder].position
+            table.wanted = self._reach(folder) if name in self._placed.values() else None
+
+    def _reach(self, folder: str) -> int:
+        """The first row that a shard that missed some ticks can still find in the log."""
+        frames = self._frames.get(folder)
+        return frames[0].first if frames else self.state.seen[folder].position
 
     # -- a tick -----------------------------------------------------------------------------------------------------
 
-    def tick(self) -> int:
-        """Evaluate everything that is complete now. Returns how many rows were sent."""
-        self.sync()
-        if self._evaluator is None or not self._known:
-            return 0
-        assert self._past is not None
-        self._past.forget_standards()
+    def tick(self) -> None:
+        """Evaluate everything that is complete now, with this process's own hands."""
+        tasks = self.plan()
+        name = f"here-{uuid.uuid4().hex[:8]}"
+        self.finish([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
+
+    def plan(self) -> list[ShardTask]:
+        """What the shards have to do for the next tick. What is left is done by `finish`."""
+        self._planned = None
+        self.settle()
+        if self._whole is None or not self._known:
+            return []
+        follow(self._host.catalog, self._host.stream, self._host.heartbeat)
+        self._past_now().forget_standards()
         rows: dict[str, pa.Table] = {}
-        complete: dict[str, int] = {}
         seen = dict(self.state.seen)
-        for name in self._evaluator.inlets:
-            if name in self._host.catalog.queries:
-                continue
+        fresh: dict[str, list[Frame]] = {}
+        for name in {*self._placed.values(), *(n for n in self._whole.inlets if n in self._host.catalog.streaming)}:
             table = self._host.stream(name)
             folder = table.definition.folder
-            came, position, now = new_rows(table, seen[folder].position)
-            if came is not None:
-                rows[name] = came
+            came = arrivals_of(table, seen[folder].position, rows=name in self._whole.inlets)
+            if came.rows is not None:
+                rows[name] = came.rows
+            fresh[folder] = came.frames
+            seen[folder] = Seen(came.position, came.now if came.now is not None else seen[folder].complete)
+        if seen == self.state.seen and not self._whole.behind():
+            return []
+        self._planned = Planned(rows, seen, fresh)
+        return [task for name in sorted(set(self._placed.values())) for task in self._tasks(name, self._planned)]
+
+    def _past_now(self) -> Past:
+        assert self._past is not None
+        return self._past
+
+    def _tasks(self, name: str, planned: Planned) -> list[ShardTask]:
+        table = self._host.stream(name).definition
+        before, after = self.state.seen[table.folder], planned.seen[table.folder]
+        if before == after:
+            return []
+        frames = [*self._frames.get(table.folder, ()), *planned.fresh[table.folder]]
+        out = self._host.folder / "shards"
+        queries = [q for q, t in self._placed.items() if t == name]
+        definitions = self._definitions(name, queries, out)
+        progress = {}
+        for query in queries:
+            folder = self._known[query].query.folder
+            found = self.state.progress.get(folder, Progress())
+            progress[folder] = (found.complete, found.last)
+        return [
+            ShardTask(
+                pond=str(self._host.folder),
+                run_id=self._run_id,
+                version=self._versions[name],
+                definitions=str(definitions),
+                table=name,
+                shard=shard,
+                before=before,
+                after=after,
+                sections=tuple(
+                    FrameSection(str(f.path), section, f.first, f.end)
+                    for f in frames
+                    for section in f.sections
+                    if section.kind == ROWS and section.shard == shard
+                ),
+                reach=frames[0].first if frames else before.position,
+                progress=progress,
+                out=str(out),
+            )
+            for shard in range(table.shards)
+        ]
+
+    def _definitions(self, table: str, queries: list[str], out: Path) -> Path:
+        path = out / f"{self._run_id}-{table}-{self._versions[table]}.definitions"
+        if path != self._written.get(table):
+            out.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_bytes(pickle.dumps(Definitions(self._catalog, tuple(queries))))
+            temporary.replace(path)
+            old = self._written.get(table)
+            if old is not None:
+                old.unlink(missing_ok=True)
+            self._written[table] = path
+        return path
+
+    def finish(self, paths: Sequence[str]) -> int:
+        """Take in what came out of the shards, evaluate what needs the whole, commit. Returns the number of rows sent."""
+        planned, self._planned = self._planned, None
+        if planned is None or self._whole is None:
+            return 0
+        outcomes = [read_outcome(path) for path in paths]
+        parts, progress, errors = merged(outcomes)
+        for outcome in outcomes:
+            self.held.setdefault(outcome.table, {})[outcome.shard] = outcome.held
+        state = State(self.state.tick + 1, {**self.state.progress, **progress}, dict(self.state.numbers), planned.seen,
+                      {**self.state.failed, **errors})  # fmt: skip
+        sent: dict[str, pa.Table] = {}
+        for name in self._known:  # in the order in which they read each other
+            if name in parts:
+                sent[name] = by_instant(parts[name])
+        complete = {}
+        for name, inlet in self._whole.inlets.items():
+            query = self._catalog.queries.get(name)
+            if query is None:
+                now = planned.seen[self._host.stream(name).definition.folder].complete
+            elif name in self._placed:
+                now = state.progress.get(query.folder, Progress()).complete
+                if name in sent:
+                    first = state.numbers.get(query.folder, 0)
+                    planned.rows[name] = numbered(sent[name], first).cast(inlet.schema)
+            else:
+                continue
             if now is not None:
                 complete[name] = now
-            seen[folder] = Seen(position, now if now is not None else seen[folder].complete)
-        if seen == self.state.seen and not self._evaluator.behind():
-            return 0
-        sent = self._evaluator.step(rows, complete)
-        return self._commit(sent, seen)
+        try:
+            sent |= self._whole.step(planned.rows, complete)
+            return self._commit(sent, state, planned)
+        except BaseException:
+            self._start_over()  # memory may be ahead of what is durable
+            raise
 
-    def _commit(self, sent: Mapping[str, pa.Table], seen: dict[str, Seen]) -> int:
-        assert self._evaluator is not None
-        state = State(self.state.tick + 1, dict(self.state.progress), dict(self.state.numbers), seen,
-                      dict(self.state.failed))  # fmt: skip
-        for node in self._evaluator.nodes.values():
+    def _start_over(self) -> None:
+        """Forget everything that is not durable; the next tick fills windows from history."""
+        if self._whole is not None:
+            self._whole.close()
+        self._whole = self._past = self._synced = None
+        self._known.clear()
+        self._placed.clear()
+        self._run_id = uuid.uuid4().hex[:12]
+
+    def _commit(self, sent: Mapping[str, pa.Table], state: State, planned: Planned) -> int:
+        assert self._whole is not None
+        for node in self._whole.nodes.values():
             query = node.prepared.query
             state.progress[query.folder] = node.progress
             if node.error is not None:
                 state.failed[query.folder] = node.error
+        sent = {name: rows for name, rows in sent.items() if not name.startswith(PREFIX)}
         batches = []
         for name, rows in sent.items():
-            folder = self._host.catalog.queries[name].folder
+            folder = self._catalog.queries[name].folder
             first = state.numbers.get(folder, 0)
             state.numbers[folder] = first + rows.num_rows
             batches.append(Sent(folder, first, rows))
         self._log.append(ResultFrame(state.tick, state.to_json(), batches))
+        for folder in state.failed.keys() - self.state.failed.keys():
+            self._stop(folder)
         self.state = state
+        self._begun = False
         self._show_progress()
         for (name, rows), batch in zip(sent.items(), batches, strict=True):
             self.outlets[name].take(batch.first, rows)
-        self._keep_frames()
+        for folder, frames in planned.fresh.items():
+            kept = self._frames.setdefault(folder, deque())
+            kept.extend(frames)
+            while len(kept) > _FRAMES_KEPT:
+                kept.popleft()
+        self._let_rows_go()
         self._delete_old()
         return sum(r.num_rows for r in sent.values())
+
+    def _stop(self, folder: str) -> None:
+        """A query has failed: it is not evaluated any more."""
+        for name, prepared in list(self._known.items()):
+            if prepared.query.folder == folder:
+                self._let_go(name)
 
     def _delete_old(self) -> None:
         """Let go of the oldest segments, unless a result that is still shown lies in them."""
@@ -309,13 +546,11 @@ class Network:
         self.state.progress.pop(folder, None)
         self.state.failed.pop(folder, None)
 
-    def columns(self, prepared: Prepared) -> Schema:
+    def columns(self, prepared: Prepared) -> list[Column]:
         """The columns a query selects, found by asking it over nothing."""
-        engine = Engine()
-        try:
-            return result_columns(engine, prepared)
-        finally:
-            engine.close()
+        if self._asker is None:
+            self._asker = Engine()
+        return result_columns(self._asker, prepared)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -334,24 +569,52 @@ class Network:
 
     @property
     def evaluator(self) -> Evaluator | None:
-        return self._evaluator
+        """The evaluator of what is evaluated whole."""
+        return self._whole
+
+    def placed(self, name: str) -> str | None:
+        """The table in whose shards a query is evaluated, if it is."""
+        return self._placed.get(name)
 
     def close(self) -> None:
         self._log.close()
-        if self._evaluator is not None:
-            self._evaluator.close()
-            self._evaluator = None
+        forget_shards(str(self._host.folder))
+        for path in self._written.values():
+            path.unlink(missing_ok=True)
+        for engine in (self._whole, self._asker):
+            if engine is not None:
+                engine.close()
+        self._whole = self._asker = None
 
 
-def new_rows(table: StreamTable, position: int) -> tuple[pa.Table | None, int, int | None]:
-    """The rows of a table from `position` on, in order of arrival, where they end, and the table's time."""
+@dataclass(frozen=True)
+class Arrivals:
+    """What came into a table: rows if they were asked for, frames of its log, where they end, and its time then."""
+
+    rows: pa.Table | None
+    frames: list[Frame]
+    position: int
+    now: int | None
+
+
+def arrivals_of(table: StreamTable, position: int, *, rows: bool) -> Arrivals:
     with table.lock:
         blocks = table.rows.snapshot().blocks
         end, now = table.next_row, table.now
-    if end <= position:
-        return None, position, now
-    rows = tail_table([b for b in blocks if b.last_seq >= position], arrow_schema(table.stored))
-    numbers = integers(rows.column(SEQ))
+        frames = [f for f in table.frames if f.end > position]
+    if end <= position or not rows:
+        return Arrivals(None, frames, end, now)
+    found = tail_table([b for b in blocks if b.last_seq >= position], arrow_schema(table.stored))
+    numbers = integers(found.column(SEQ))
     if len(numbers) and int(numbers.min()) < position:
-        rows = rows.filter(pa.array(numbers >= position))
-    return rows, end, now
+        found = found.filter(pa.array(numbers >= position))
+    return Arrivals(found, frames, end, now)
+
+
+def by_instant(parts: list[pa.Table]) -> pa.Table:
+    """What the shards sent, together, in the order of the instants."""
+    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+    times = ticks_of(rows, INSTANT)
+    if len(parts) > 1 and (times[1:] < times[:-1]).any():
+        rows = rows.take(pa.array(np.argsort(times, kind="stable")))
+    return rows

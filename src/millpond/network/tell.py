@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from millpond.catalog import ContinuousQuery, StreamingTable
+from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import describe
-from millpond.network.inlet import NEVER
-from millpond.network.prepare import bases
+from millpond.network.idle import is_idle
+from millpond.network.kinds import INSTANTS, NEIGHBOURS, ROWS, kind_of
+from millpond.network.place import shard_table
+from millpond.network.prepare import Prepared, bases, prepare
 from millpond.network.runner import Network
+from millpond.network.split import PREFIX, split
 from millpond.query.bind import Use
 
 
 def state_rows(network: Network) -> pa.Table:
     """One row for each thing held: who holds it, what it is, how many rows and bytes."""
-    rows = []
-    evaluator = network.evaluator
-    if evaluator is not None:
-        for name, inlet in evaluator.inlets.items():
-            rows.append(
-                {"holder": name, "what": "rows in windows by time, shared", "rows": inlet.rows, "bytes": inlet.bytes}
-            )
-        for node in evaluator.nodes.values():
-            for use in node.prepared.streams:
-                slots = node.slots.get(use.name)
-                if slots is not None:
-                    what = f"partitioned window of {use.alias}, {slots.rows.slots.size} keys"
-                    rows.append({"holder": node.prepared.name, "what": what, "rows": slots.rows.rows,
-                                 "bytes": slots.rows.bytes})  # fmt: skip
-            if node.before is not None:
-                rows.append({"holder": node.prepared.name, "what": "result at the last instant",
-                             "rows": node.before.num_rows, "bytes": node.before.nbytes})  # fmt: skip
+    held: dict[tuple[str, str], list[int]] = {}
+    parts = [("", network.evaluator.held())] if network.evaluator is not None else []
+    parts += [(f" in shard {n} of {t}", found) for t, shards in network.held.items() for n, found in shards.items()]
+    for place, part in parts:
+        for (holder, what), (count, size) in part.items():
+            total = held.setdefault((holder.removeprefix(PREFIX), what + place), [0, 0])
+            total[0] += count
+            total[1] += size
+    rows = [{"holder": h, "what": w, "rows": c, "bytes": b} for (h, w), (c, b) in held.items()]
     rows += [
         {"holder": o.query.name, "what": "results to be fetched", "rows": o.rows, "bytes": o.bytes}
         for o in network.outlets.values()
@@ -43,11 +38,10 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     sample = "at each arrival" if query.slide is None else f"every {describe(query.slide)}"
     kept = "those of the last instant" if query.history is None else f"those of the last {describe(query.history)}"
     lines = [f"evaluated {sample}; sends {_FORMS[query.form]}; keeps {kept}"]
-    evaluator = network.evaluator
-    node = evaluator.nodes.get(query.name) if evaluator is not None else None
-    if node is not None:
-        lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in node.prepared.streams]
-        lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in node.prepared.standards]
+    prepared = prepare(query, network.catalog)
+    lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
+    lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
+    lines.append(_where(prepared, network.catalog))
     failure = network.state.failed.get(query.folder)
     if failure:
         lines.append(f"stopped: {failure.splitlines()[0]}")
@@ -61,6 +55,25 @@ _FORMS = {
     "rstream": "the whole result (RSTREAM)",
     "istream": "what is new in the result (ISTREAM)",
     "dstream": "what is gone from the result (DSTREAM)",
+}
+
+
+def _where(prepared: Prepared, catalog: Catalog) -> str:
+    table = shard_table(prepared, catalog)
+    how = _KINDS[kind_of(prepared).name]
+    if table is not None:
+        return (
+            f"evaluated in the {table.shards} shards of {table.name}, {how}" if table.shards > 1 else f"evaluated {how}"
+        )
+    if (parts := split(prepared, catalog)) is not None:
+        return f"evaluated in the shards of {parts[0].reads[0]}, then added up"
+    return f"evaluated whole, {how}"
+
+
+_KINDS = {
+    ROWS: "row by row, with all other such queries",
+    NEIGHBOURS: "key by key, for the keys that change",
+    INSTANTS: "instant by instant",
 }
 
 
@@ -87,16 +100,25 @@ def _waits(network: Network, query: ContinuousQuery) -> list[str]:
     for name in sorted(bases(query.name, network.catalog)):
         table = network.table(name)
         times[name] = (table.definition, table.now)
+    idle = [n for n in times if is_idle(network.table(n))]
+    lines = [f"{n} is declared idle: at each tick it takes the time of the others" for n in idle]
+    if len(idle) < len(times):
+        times = {n: t for n, t in times.items() if n not in idle}
     unknown = [n for n, (_, now) in times.items() if now is None]
     if unknown:
-        return [f"waits for the first row or heartbeat of {', '.join(unknown)}"]
-    slowest = min(times, key=lambda n: times[n][1] or NEVER)
-    definition, now = times[slowest]
-    assert now is not None
-    return [
-        f"time is complete below {definition.shown(now)}, held back by {slowest}",
-        f"next instant: {_next(query, definition, now)}",
-    ]
+        lines.append(f"waits for the first row or heartbeat of {', '.join(unknown)}")
+        return [*lines, *(_hint(n) for n in unknown if len(unknown) < len(times))]
+    known = {n: now for n, (_, now) in times.items() if now is not None}
+    slowest = min(known, key=known.__getitem__)
+    definition, now = times[slowest][0], known[slowest]
+    lines.append(f"time is complete below {definition.shown(now)}, held back by {slowest}")
+    if max(known.values()) > now:
+        lines.append(_hint(slowest))
+    return [*lines, f"next instant: {_next(query, definition, now)}"]
+
+
+def _hint(table: str) -> str:
+    return f"if nothing comes from {table} for now: ALTER STREAMING TABLE {table} SET IDLE"
 
 
 def _next(query: ContinuousQuery, table: StreamingTable, now: int) -> str:

@@ -24,11 +24,12 @@ from millpond.catalog import (
     REJECTED_COLUMNS,
     REJECTED_SUFFIX,
     Catalog,
+    Function,
     Source,
     StandardTable,
     StreamingTable,
 )
-from millpond.errors import SqlError, UnknownName, UnsupportedSql
+from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
@@ -48,6 +49,14 @@ class Previous:
     @property
     def name(self) -> str:
         return f"__prev_{self.back}_{self.column}"
+
+    @classmethod
+    def of(cls, name: str) -> Previous | None:
+        """What a column's name stands for, if it is such a column."""
+        if not name.startswith("__prev_"):
+            return None
+        back, _, column = name.removeprefix("__prev_").partition("_")
+        return cls(column, int(back))
 
 
 @dataclass(frozen=True)
@@ -74,12 +83,14 @@ class Use:
 
 @dataclass(frozen=True)
 class Bound:
-    """A query whose names are resolved. `names` are the output columns as the user wrote them."""
+    """A query whose names are resolved. `names` are the output columns as the user wrote them, `functions` the user's
+    functions it calls, by lower-case name."""
 
     tree: exp.Query
     uses: Mapping[str, Use]
     names: tuple[str, ...]
     scopes: list[Scope] = field(default_factory=list, compare=False)
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
 
 def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
@@ -88,6 +99,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     try:
+        functions = _name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
         uses = _name_relations(scopes, catalog, sql, allow_sources)
         for scope in scopes:
@@ -110,6 +122,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
         scopes = _with_row_numbers(tree)
         _rewrite_previous(scopes, uses, sql)
         _rewrite_now(scopes, uses)
+        _order_aggregates(scopes, uses)
         _check_columns(scopes, uses, aliases, sql)
         _type_columns(scopes, uses)
         spell_outputs(tree, {u.name: u.columns.names for u in uses.values()})
@@ -118,7 +131,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
     except (OptimizeError, SqlglotError) as error:
         raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
     assert isinstance(tree, exp.Query)
-    return Bound(tree, uses, tuple(tree.named_selects), scopes)
+    return Bound(tree, uses, tuple(tree.named_selects), scopes, functions)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -190,6 +203,105 @@ def _uses_by_alias(scope: Scope, uses: Mapping[str, Use]) -> dict[str, Use]:
     return found
 
 
+# -- the user's functions -----------------------------------------------------------------------------------------------
+
+
+def _name_functions(tree: exp.Expr, catalog: Catalog, sql: str) -> dict[str, Function]:
+    """The user's functions that a query calls. Calls of aggregates become aggregates, those in FROM subqueries."""
+    found: dict[str, Function] = {}
+    if not catalog.functions:
+        return found
+    for node in list(tree.find_all(exp.Anonymous)):
+        function = catalog.functions.get(node.name.lower())
+        if function is None:
+            continue
+        found[function.name] = function
+        table = node.parent if isinstance(node.parent, exp.Table) else None
+        if (table is not None) != (function.kind == "table"):
+            places = {"table": "stands in FROM", "aggregate": "is an aggregate, not a table", "scalar": "gives a value"}
+            raise UnsupportedSql(f'function "{function.name}" {places[function.kind]}', sql=sql, span=span_of(node))
+        _check_arguments(function, node, sql)
+        if table is not None:
+            _expand_table_function(function, node, table, sql)
+        elif function.kind == "aggregate":
+            call = exp.AnonymousAggFunc(this=node.this, expressions=node.expressions)
+            call.meta.update(node.meta)
+            node.replace(call)
+    return found
+
+
+def _check_arguments(function: Function, node: exp.Anonymous, sql: str) -> None:
+    given = node.expressions
+    if any(isinstance(each, (exp.Kwarg, exp.Distinct, exp.Star, exp.Lambda)) for each in given):
+        raise UnsupportedSql(f'function "{function.name}" takes values, by their place', sql=sql, span=span_of(node))
+    if any(isinstance(each, exp.Order) for each in given) and function.kind != "aggregate":
+        raise UnsupportedSql(f'function "{function.name}" has no order', sql=sql, span=span_of(node))
+    if len(given) != len(function.arguments):
+        declared = ", ".join(f"{a.name} {a.type}" for a in function.arguments)
+        count = len(function.arguments)
+        raise TypeMismatch(
+            f'function "{function.name}" takes {count} argument{"" if count == 1 else "s"}, not {len(given)}',
+            detail=f"It is {function.name}({declared}).",
+            sql=sql,
+            span=span_of(node),
+        )
+
+
+def _expand_table_function(function: Function, node: exp.Anonymous, table: exp.Table, sql: str) -> None:
+    """`near(1, 2) AS n` becomes `(SELECT f.vid AS vid, ... FROM near(1, 2) AS f) AS n`."""
+    if table.meta.get(WINDOW) is not None:
+        raise UnsupportedSql(f'"{function.name}" has no windows', detail="Only streaming tables have.", sql=sql,
+                             span=span_of(node))  # fmt: skip
+    if any(value for key, value in table.args.items() if key not in ("this", "alias")) or node.find(
+        exp.Column, exp.Query
+    ):
+        raise UnsupportedSql(
+            f'function "{function.name}" takes constants',
+            detail="In FROM its arguments are computed before any row is read.",
+            sql=sql,
+            span=span_of(node),
+        )
+    alias = table.args.get("alias")
+    names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
+    if names and len(names) != len(function.returns):
+        raise SqlError(
+            f'{len(names)} names are given for the {len(function.returns)} columns of "{function.name}"',
+            sql=sql,
+            span=span_of(node),
+        )
+    outer = table.alias or function.name
+    columns = [
+        exp.alias_(exp.column(column.name, table="__f", quoted=True), name, quoted=True)
+        for column, name in zip(function.returns, names or function.returns.names, strict=True)
+    ]
+    rows = exp.Table(this=node.copy(), alias=exp.TableAlias(this=exp.to_identifier("__f", quoted=True)))
+    inner = exp.Select(expressions=columns).from_(rows, copy=False)
+    table.replace(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(outer))))
+
+
+def _order_aggregates(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
+    """A user's aggregate sees its values in the order written in it, then by time and arrival of the streams in FROM."""
+    for scope in scopes:
+        joins = scope.expression.args.get("joins") or ()
+        hidden = {j.alias_or_name for j in joins if (j.kind or "").upper() in ("SEMI", "ANTI")}
+        for node in list(scope.find_all(exp.AnonymousAggFunc)):
+            last = node.expressions[-1]
+            keys = list(last.expressions) if isinstance(last, exp.Order) else []
+            given = [*node.expressions[:-1], last.this if isinstance(last, exp.Order) else last]
+            for alias, (_, source) in scope.selected_sources.items():
+                use = uses.get(source.name) if isinstance(source, exp.Table) and alias not in hidden else None
+                if use is None or use.time_column is None or not isinstance(use.table, StreamingTable):
+                    continue
+                for name in (use.time_column, SEQ):
+                    column = exp.column(
+                        exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
+                    )
+                    kind = use.columns.find(name, alias).type if name != SEQ else DataType("BIGINT")
+                    column.type = _sqlglot_type(kind)
+                    keys.append(exp.Ordered(this=column, desc=False, nulls_first=True))
+            node.set("expressions", [*given, exp.Order(expressions=keys)])
+
+
 # -- VALID(s) OVERLAPS PERIOD(a, b) -----------------------------------------------------------------------------------
 
 
@@ -234,6 +346,10 @@ def _rewrite_previous(scopes: list[Scope], uses: dict[str, Use], sql: str) -> No
             place = span_of(node)
             column, back = _previous_arguments(node, sql)
             use = by_alias.get(column.table.lower())
+            if use is None and not column.table and by_alias:  # no table of this FROM has it
+                names = [n for u in by_alias.values() for n in u.columns.names]
+                where = f' in table "{next(iter(by_alias.values())).table.name}"' if len(by_alias) == 1 else ""
+                raise UnknownName("column", column.name, names, where=where, sql=sql, span=span_of(column))
             if use is None or use.window is None or use.window.rows is None or not use.window.columns:
                 raise UnsupportedSql(
                     "PREV needs a partitioned window",

@@ -7,10 +7,14 @@ own: registered tails and settings of one query are invisible to others, and que
 from __future__ import annotations
 
 import json
+import signal
 import threading
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import duckdb
@@ -18,8 +22,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millpond.arrow import arrow_schema, conform
+from millpond.catalog import Function
 from millpond.errors import CorruptBlock, EngineError, MillpondError
 from millpond.query.bind import Use
+from millpond.query.functions import Reader, failure_in, register
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, at_instant, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
@@ -51,14 +57,17 @@ class Local:
         self._connection.execute("SET GLOBAL python_enable_replacements = false").fetchall()
         self._lock = threading.Lock()
         self._checked: set[Path] = set()
+        self._functions: set[str] = set()
+        self.reader: Reader | None = None  # what a table function that asks for the pond gets
+        # DuckDB complains at the end of the process about functions in a connection that was not closed.
+        weakref.finalize(self, self._connection.close)
 
     def close(self) -> None:
         self._connection.close()
 
     def run(self, plan: Plan, *, profile: bool = False) -> Answer:
         assert plan.text is not None
-        with self._lock:
-            cursor = self._connection.cursor()
+        cursor = self._cursor(plan.bound.functions)
         try:
             parts = []
             for name, use in plan.bound.uses.items():
@@ -67,10 +76,14 @@ class Local:
         finally:
             cursor.close()
 
-    def run_over(self, text: str, tables: dict[str, pa.Table]) -> pa.Table:
-        """Run DuckDB SQL over Arrow tables."""
+    def _cursor(self, functions: Mapping[str, Function]) -> duckdb.DuckDBPyConnection:
         with self._lock:
-            cursor = self._connection.cursor()
+            register(self._connection, functions.values(), self._functions, self.reader)
+            return self._connection.cursor()
+
+    def run_over(self, text: str, tables: dict[str, pa.Table], functions: Mapping[str, Function]) -> pa.Table:
+        """Run DuckDB SQL over Arrow tables."""
+        cursor = self._cursor(functions)
         try:
             for name, rows in tables.items():
                 cursor.register(name, rows)
@@ -80,12 +93,13 @@ class Local:
 
     def _execute(self, cursor: duckdb.DuckDBPyConnection, text: str, profile: bool) -> Answer:
         try:
-            if not profile:
-                return Answer(cursor.sql(text).to_arrow_table())
-            for setting in ("SET enable_profiling = 'no_output'", "SET profiling_mode = 'detailed'"):
-                cursor.execute(setting).fetchall()
-            rows = cursor.sql(text).to_arrow_table()
-            return Answer(rows, _really_read(cursor))
+            with _interruptible(cursor):
+                if not profile:
+                    return Answer(cursor.sql(text).to_arrow_table())
+                for setting in ("SET enable_profiling = 'no_output'", "SET profiling_mode = 'detailed'"):
+                    cursor.execute(setting).fetchall()
+                rows = cursor.sql(text).to_arrow_table()
+                return Answer(rows, _really_read(cursor))
         except duckdb.Error as error:
             if needs_spark(error):
                 raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
@@ -131,6 +145,37 @@ class Local:
             cursor.register(f"{use.name}_tail", tail)
             parts.append(f"SELECT * FROM {use.name}_tail")
         return through_window(use, united(parts), given.now, DUCKDB)
+
+
+@contextmanager
+def _interruptible(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let Ctrl-C end the query under way at once, as a KeyboardInterrupt.
+
+    DuckDB by itself notices that a handler raised, but then often runs the query to its end, and raises a RuntimeError.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    raised: list[BaseException] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        try:
+            before(number, frame)
+        except BaseException as error:
+            raised.append(error)
+            cursor.interrupt()
+            raise
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception:
+        if raised:
+            raise raised[0] from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def with_relations(parts: list[str], text: str) -> str:
@@ -205,6 +250,9 @@ def damaged(path: Path, error: BaseException) -> MillpondError:
 
 
 def translate_error(error: duckdb.Error) -> MillpondError:
+    failure = failure_in(error)
+    if failure is not None:
+        return failure
     text = str(error).splitlines()[0]
     lowered = text.lower()
     if ".parquet" in lowered and any(

@@ -93,21 +93,37 @@ def make_plan(bound: Bound, shelf: Shelf, *, engine: str, large_rows: int, use_i
             inputs[name] = Tiers(snapshot, snapshot.select(bounds[name], use_indexes=use_indexes), now[name])
     text: str | None = None
     reason = "small enough"
+    if bound.functions:
+        reason = f"Python runs in this process: {', '.join(sorted(bound.functions))}"
     if engine != "spark":
         try:
-            text = to_duckdb(ordered(bound).tree)
+            text = to_duckdb(ordered(bound).tree, bound.functions)
         except NotOnDuckDB as refusal:
+            if bound.functions:
+                raise only_here(bound, str(refusal)) from refusal
             reason = str(refusal)
             if engine == "duckdb":
                 raise EngineError(
                     "this query cannot run on DuckDB", detail=reason, hint="Leave the choice to millpond."
                 ) from refusal
+    elif bound.functions:
+        raise only_here(bound, "Spark is asked for")
     else:
         reason = "asked for"
     plan = Plan(bound, "duckdb" if text else "spark", reason, inputs, bounds, text)
-    if engine == "auto" and text and plan.rows > large_rows:
+    if engine == "auto" and text and plan.rows > large_rows and not bound.functions:
         return Plan(bound, "spark", f"{plan.rows:,} rows to read are more than {large_rows:,}", inputs, bounds, None)
     return plan
+
+
+def only_here(bound: Bound, reason: str) -> EngineError:
+    """A query with a user's functions has to run on DuckDB, and cannot."""
+    names = ", ".join(sorted(bound.functions))
+    return EngineError(
+        f"this query needs Spark, where the user's functions in it do not run: {names}",
+        detail=f"Spark is needed because: {reason}.",
+        hint="Ask in two steps: put one part's rows into a standard table with CREATE TABLE ... AS.",
+    )
 
 
 def used_columns(bound: Bound, use: Use) -> list[str]:
@@ -141,4 +157,4 @@ def ordered(bound: Bound) -> Bound:
     for name in (time, "_seq"):
         key = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(use.alias, quoted=True))
         copy = copy.order_by(exp.Ordered(this=key, desc=True, nulls_first=False), copy=False)
-    return Bound(copy, bound.uses, bound.names, bound.scopes)
+    return Bound(copy, bound.uses, bound.names, bound.scopes, bound.functions)

@@ -7,14 +7,17 @@ question or print help.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from millpond.errors import EngineError, JavaMissing
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 _lock = threading.Lock()
 _session: SparkSession | None = None
+_log = logging.getLogger("millpond.spark")
 
 _SETTINGS = {
     # A console nobody asked for costs memory and opens a port.
@@ -90,13 +94,20 @@ def running() -> bool:
     return _session is not None
 
 
-def get_session(master: str = "local[*]", memory: str = "1g", partitions: int | None = None) -> SparkSession:
-    """The process's session, started now if there is none. A later call gets the same one, whatever it asks for."""
+def get_session(
+    master: str = "local[*]", memory: str = "1g", partitions: int | None = None, *, why: str = "it is asked for"
+) -> SparkSession:
+    """The process's session, started now if there is none. A later call gets the same one, whatever it asks for.
+
+    `why` completes the sentence that is logged before the start, for whoever waits for it.
+    """
     global _session
     with _lock:
         if _session is not None:
             return _session
         find_java()
+        _log.info("starting Spark, because %s; some seconds to a minute", why)
+        before = signal.getsignal(signal.SIGINT)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # Workers must find this very package, also when it runs from a source tree.
@@ -121,7 +132,22 @@ def get_session(master: str = "local[*]", memory: str = "1g", partitions: int | 
                 hint=f"Check the Java installation; Spark's own words are in {log_path()}.",
             ) from error
         _session.sparkContext.setLogLevel("ERROR")
+        _keep_handler(_session, before)
         return _session
+
+
+def _keep_handler(session: SparkSession, before: Any) -> None:
+    """PySpark replaces the handler of Ctrl-C by one that cancels its jobs; the one there was must be heard too, first."""
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        return
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        try:
+            before(number, frame)
+        finally:
+            session.sparkContext.cancelAllJobs()
+
+    signal.signal(signal.SIGINT, interrupted)
 
 
 def _launch(builder: SparkSession.Builder) -> None:

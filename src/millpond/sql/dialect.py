@@ -42,7 +42,7 @@ VALUES = TEXTS | {
     TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING,
 }  # fmt: skip
 # Words that may follow an interval without being its unit.
-AFTER_INTERVAL = frozenset({"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "WITH", "WITHIN", "SAMPLE", "AS"})
+AFTER_INTERVAL = frozenset({"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"})
 WINDOW_WORDS = ("ROWS", "INTERVAL", "SINCE", "NOW", "UNBOUNDED")
 WINDOW_HINT = "Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [NOW], [SINCE 600] or [UNBOUNDED]."
 QUERY_WORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "UNION", "SET", "VALUES")
@@ -352,8 +352,8 @@ def _syntax_error(sql: str, tokens: list[Token], error: Unread) -> SqlSyntaxErro
         expected = "expected a clause or the end of the statement"
         # A misspelt keyword is read as an alias (`SELECT a FRM t`), and only the word after it is one too many.
         for token in (error.token, error.before):
-            close = nearest(token.text, QUERY_WORDS) if token.token_type is TokenType.VAR else None
-            if close and close.lower() != token.text.lower():
+            close = _meant(token, tokens[0]) if token.token_type is TokenType.VAR else None
+            if close:
                 hint = f'Did you mean "{close}" instead of "{token.text}"?'
                 break
     elif first in ("Expecting", "Expected"):
@@ -367,6 +367,18 @@ def _syntax_error(sql: str, tokens: list[Token], error: Unread) -> SqlSyntaxErro
     return SqlSyntaxError(
         f"{expected}, but found {found(sql, error.token)}", hint=hint, sql=sql, span=_place(tokens, error.token)
     )
+
+
+def _meant(word: Token, first: Token) -> str | None:
+    """The keyword that `word` is a misspelling of, if it is hardly anything else.
+
+    Where keywords are in capitals, a short word that is not is a name.
+    """
+    if len(word.text) <= 3 and word.text.islower() and first.text.isupper():
+        return None
+    by_first = {keyword.split()[0]: keyword for keyword in QUERY_WORDS}
+    close = nearest(word.text, by_first, cutoff=0.75)
+    return by_first[close] if close and close.lower() != word.text.lower() else None
 
 
 def _place(tokens: list[Token], token: Token) -> Span:

@@ -126,6 +126,8 @@ def _describe(node: exp.Expr) -> str:
         return _describe_case(node)
     if kind in _FUNCTIONS:
         return f"{_FUNCTIONS[kind]}({', '.join(_arguments(node))})"
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
+        return f"{node.name.lower()}({', '.join(_describe(each) for each in node.expressions)})"
     return node.sql("spark")
 
 

@@ -22,15 +22,19 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
 from millpond.sql import statements as st
-from millpond.sql.dialect import TEXTS, Cursor, read_tree, span_of, tokenize
+from millpond.sql.dialect import TEXTS, VALUES, Cursor, read_tree, span_of, tokenize
 from millpond.sql.statements import Statement
 
 __all__ = ["parse"]
 
-# Statements to come; refused by name until then, so that nobody takes them for a spelling mistake.
 RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
-LATER = ("KILL", "SUBSCRIBE", *RELATION_TO_STREAM)
-LATER_CREATES = ("QUERY", "VIEW", "MATERIALIZED", "FUNCTION", "AGGREGATE", "PROCEDURE")
+# Words behind which a name such as `istream` is a column after all.
+AFTER_COLUMN = ("FROM", "AS", "IS", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "AND", "OR", "DIV", "OVER", "WHERE",
+                "UNION", "SAMPLE")  # fmt: skip
+# Statements to come; refused by name until then, so that nobody takes them for a spelling mistake.
+LATER_CREATES = ("PROCEDURE",)
+# Words for a continuous query or a streaming view that is not said in full.
+SHORTENED = ("QUERY", "VIEW", "MATERIALIZED")
 # Spark's own, which a pond does not have.
 REFUSED = ("MERGE", "TRUNCATE", "USE", "SET", "RESET", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
            "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "FROM", "TABLE", "REPLACE",
@@ -45,7 +49,7 @@ QUERIES = (exp.Query, exp.Values)
 QUERY_STARTS = ("SELECT", "WITH", "VALUES", "(")
 QUERY_TOKENS = (TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN)
 FORMATS = ("CSV", "JSON", "PARQUET")
-SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS")
+SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS")
 SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
 
 
@@ -97,7 +101,12 @@ class Reader(Cursor):
         for word, read in readers.items():
             if self.at(word):
                 return read(self)
-        self.refuse(LATER_CREATES if prefix else LATER, prefix=prefix, suffix=" yet")
+        if prefix:
+            self.refuse(LATER_CREATES, prefix=prefix, suffix=" yet")
+            self.refuse_shortened(prefix)
+        else:
+            self.refuse(("SUBSCRIBE", "KILL"), hint="Python does it: db.subscribe(<query>), and close() ends it.")
+            self._refuse_form(self.index)
         self.refuse(REFUSED_CREATES if prefix else REFUSED, prefix=prefix)
         raise self.unexpected(expected, [word for word in readers if word.isalpha()])
 
@@ -108,6 +117,10 @@ class Reader(Cursor):
                 following = self.look(1).text.upper() if word in ("OR", "CONTINUOUS", "MATERIALIZED") else ""
                 named = f"{prefix}{word} {following}".rstrip()
                 raise self.unsupported(f"{named} is not supported{suffix}", self.index, hint=hint)
+
+    def refuse_shortened(self, prefix: str) -> None:
+        hint = f"Write {prefix}CONTINUOUS QUERY or {prefix}STREAMING VIEW."
+        self.refuse(SHORTENED, prefix=prefix, hint=hint)
 
     def unsupported(self, primary: str, start: int, *, hint: str | None = None) -> SqlError:
         return UnsupportedSql(primary, hint=hint, sql=self.sql, span=self.span(start, max(self.index, start + 1)))
@@ -266,14 +279,13 @@ class Reader(Cursor):
 
     def create(self) -> Statement:
         self.expect("CREATE")
-        expected = "STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX or SOURCE after CREATE"
+        expected = "STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE"
         return self.dispatch(expected, self.CREATES, prefix="CREATE ")
 
     def create_streaming(self) -> Statement:
         self.expect("STREAMING")
-        if self.accept("VIEW"):
+        if self.one_of(("TABLE", "VIEW"), "CREATE STREAMING") == "VIEW":
             return self.create_query("view", view=True)
-        self.expect("TABLE", after="CREATE STREAMING")
         if_not_exists = self.exists("NOT", "EXISTS")
         name = self.name("table")
         columns = self.column_list()
@@ -313,12 +325,21 @@ class Reader(Cursor):
             clause = self.one_of(("RANGE", "FROM", "AS"), f"the {noun}'s name")
             if clause in read:
                 message = f"clause {clause} is given twice"
-                raise SqlSyntaxError(message, sql=self.sql, span=self.span(self.index - 1))
-            read[clause] = self.interval() if clause == "RANGE" else self.moment()
+                raise SqlSyntaxError(message, sql=self.sql, span=self.span(self.index - 1, self.index))
+            read[clause] = self.kept() if clause == "RANGE" else self.moment()
         return st.CreateQuery(
             self.sql, self.place, name, self.continuous("AS"), view=view,
             history=read.get("RANGE"), start=read.get("FROM"), if_not_exists=if_not_exists,
         )  # fmt: skip
+
+    def kept(self) -> timedelta:
+        """How long results are kept."""
+        start = self.index
+        period = self.interval()
+        if period <= timedelta(0):
+            raise SqlSyntaxError("results cannot be kept for 0 seconds", sql=self.sql, span=self.span(start),
+                                 hint="Leave RANGE out to keep those of the last instant.")  # fmt: skip
+        return period
 
     def moment(self) -> int | str:
         """A time: a whole number, or a text."""
@@ -331,8 +352,7 @@ class Reader(Cursor):
             raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
         start = self.index
         end = self._sample()
-        self.index = end
-        self.expect("SAMPLE")
+        self.index = end + 1
         slide = self.slide("SAMPLE")
         if self.look():
             raise self.unexpected("the end of the statement")
@@ -349,11 +369,14 @@ class Reader(Cursor):
         return st.Continuous(text, tree, word, slide)
 
     def _sample(self) -> int:
-        """Where the SAMPLE clause begins."""
-        for place in range(len(self.tokens) - 1, self.index, -1):
-            here = Cursor(self.sql, self.tokens, place)
+        """Where the SAMPLE clause begins. A table or column may be called so too: the last place it can be is it."""
+        places = [Cursor(self.sql, self.tokens, i) for i in range(len(self.tokens) - 1, self.index, -1)]
+        for here in places:
             if here.at("SAMPLE", "INTERVAL") or here.at("SAMPLE", "REALTIME"):
-                return place
+                return here.index
+        for here in places:  # misspelt or unfinished
+            if here.accept("SAMPLE") and (not here.look() or here.at_word() or here.look().token_type in VALUES):
+                return here.index - 1
         self.index = len(self.tokens)
         raise self.unexpected("SAMPLE at the end of a continuous query", hint=SAMPLE_HINT)
 
@@ -368,11 +391,21 @@ class Reader(Cursor):
         return None
 
     def _is_form(self, place: int) -> bool:
+        """Whether ISTREAM or its like stands here, and not a column of that name: an expression follows it."""
         here = Cursor(self.sql, self.tokens, place)
-        after = Cursor(self.sql, self.tokens, place + 1)
-        is_word = here.at_word() and here.look().text.upper() in RELATION_TO_STREAM
-        goes_on = after.look().token_type not in (TokenType.COMMA, TokenType.DOT, TokenType.L_PAREN)
-        return is_word and goes_on and bool(after.look()) and not after.at("FROM") and not after.at("AS")
+        if not here.at_word() or here.look().text.upper() not in RELATION_TO_STREAM:
+            return False
+        here.index += 1
+        if here.at_word():
+            return here.look().text.upper() not in AFTER_COLUMN
+        if here.accept("*"):
+            return not here.look() or here.at(",") or (here.at_word() and here.look().text.upper() != "AS")
+        return here.at("(") or here.at("-") or here.look().token_type in VALUES
+
+    def _refuse_form(self, place: int) -> None:
+        if self._is_form(place):
+            word = self.tokens[place].text.upper()
+            raise self.unsupported(f"{word} stands behind the first SELECT of a continuous query", place)
 
     def slide(self, after: str) -> timedelta | None:
         if self.accept("REALTIME"):
@@ -382,7 +415,7 @@ class Reader(Cursor):
         place = self.index
         slide = self.interval()
         if slide <= timedelta(0):
-            raise SqlSyntaxError("a slide must be longer than nothing", sql=self.sql, span=self.span(place))
+            raise SqlSyntaxError("a query cannot be sampled every 0 seconds", sql=self.sql, span=self.span(place))
         return slide
 
     def alter_query(self, noun: str) -> Statement:
@@ -392,7 +425,7 @@ class Reader(Cursor):
         if action == "SAMPLE":
             return st.AlterQuery(self.sql, self.place, name, slide=(self.slide("SET SAMPLE"),))
         if action == "RANGE":
-            return st.AlterQuery(self.sql, self.place, name, history=self.interval())
+            return st.AlterQuery(self.sql, self.place, name, history=self.kept())
         self.expect("OF", after="WINDOW")
         alias = self.name("table")
         self.expect("=", after="the table's name")
@@ -422,6 +455,36 @@ class Reader(Cursor):
             return st.DropTrigger(self.sql, self.place, query)
         what = "an address, as a text" if kind == "POST" else "'<module>:<function>', as a text"
         return st.CreateTrigger(self.sql, self.place, query, kind.lower(), self.text(what))
+
+    def create_function(self) -> Statement:
+        kind = "table" if self.accept("TABLE") else "aggregate" if self.accept("AGGREGATE") else "scalar"
+        if kind != "aggregate":
+            self.expect("FUNCTION")
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name("function")
+        if self.accept("(", ")"):
+            arguments: tuple[Column, ...] = ()
+        else:
+            arguments = self.column_list()
+        self.expect("RETURNS", after="the arguments")
+        returns = self.column_list() if kind == "table" else (Column("result", self.type()),)
+        self.nullable()
+        nulls = self.accept("CALLED", "ON", "NULL", "INPUT")
+        if not nulls:
+            self.accept("RETURNS", "NULL", "ON", "NULL", "INPUT")
+        self.expect("AS", "PYTHON", after="what the function returns")
+        python = self.text("'<module>:<name>', as a text")
+        return st.CreateFunction(
+            self.sql, self.place, name, kind, arguments, returns, python, nulls=nulls, if_not_exists=if_not_exists
+        )
+
+    def create_table(self) -> Statement:
+        """TABLE FUNCTION, unless what follows says that a table is called `function`."""
+        after = Cursor(self.sql, self.tokens, self.index + 2)
+        named = after.at_word() or after.look().token_type is TokenType.IDENTIFIER
+        if self.at("TABLE", "FUNCTION") and named and not after.at("AS") and not after.at("FROM"):
+            return self.create_function()
+        return self.create_standard()
 
     def create_standard(self) -> Statement:
         self.accept("STANDARD")
@@ -472,14 +535,17 @@ class Reader(Cursor):
 
     def drop(self) -> Statement:
         self.expect("DROP")
-        kind = self.one_of(("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED", "CONTINUOUS"), "DROP")
+        self.refuse_shortened("DROP ")
+        kind = self.one_of(
+            ("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED", "FUNCTION", "CONTINUOUS"), "DROP"
+        )
         if kind == "CONTINUOUS":
             self.expect("QUERY", after="DROP CONTINUOUS")
             kind += " QUERY"
-        elif kind == "STREAMING" and self.accept("VIEW"):
-            kind += " VIEW"
-        elif kind in ("STREAMING", "STANDARD"):
-            self.expect("TABLE", after=f"DROP {kind}")
+        elif kind == "STREAMING":
+            kind += " " + self.one_of(("TABLE", "VIEW"), "DROP STREAMING")
+        elif kind == "STANDARD":
+            self.expect("TABLE", after="DROP STANDARD")
             kind += " TABLE"
         if_exists = self.exists("EXISTS")
         noun = kind.lower().split()[-1]
@@ -487,14 +553,15 @@ class Reader(Cursor):
 
     def alter(self) -> Statement:
         self.expect("ALTER")
+        self.refuse_shortened("ALTER ")
         kind = self.one_of(("TABLE", "STREAMING", "STANDARD", "CONTINUOUS"), "ALTER")
         if kind == "CONTINUOUS":
             self.expect("QUERY", after="ALTER CONTINUOUS")
             return self.alter_query("query")
-        if kind == "STREAMING" and self.accept("VIEW"):
+        if kind == "STREAMING" and self.one_of(("TABLE", "VIEW"), "ALTER STREAMING") == "VIEW":
             return self.alter_query("view")
-        if kind != "TABLE":
-            self.expect("TABLE", after=f"ALTER {kind}")
+        if kind == "STANDARD":
+            self.expect("TABLE", after="ALTER STANDARD")
         name = self.name("table")
         self.refuse(("DROP", "ALTER", "CHANGE", "REPLACE", "RECOVER"), prefix="ALTER TABLE ")
         action = self.one_of(("ADD", "RENAME", "SET"), "the table name")
@@ -511,8 +578,11 @@ class Reader(Cursor):
             change["options"] = self.options()
         else:
             self.refuse(("TBLPROPERTIES", "LOCATION"), prefix="ALTER TABLE SET ")
-            if self.one_of(("RANGE", "LATENESS"), "SET") == "LATENESS":
+            what = self.one_of(("RANGE", "LATENESS", "IDLE", "ACTIVE"), "SET")
+            if what == "LATENESS":
                 change["lateness"] = self.interval()
+            elif what != "RANGE":
+                change["idle"] = what == "IDLE"
             else:
                 change["history"] = self.history()
                 change["drop_history"] = change["history"] is None
@@ -532,10 +602,10 @@ class Reader(Cursor):
         if kind == "CONTINUOUS":
             self.expect("QUERIES", after="SHOW CONTINUOUS")
             kind += " QUERIES"
-        elif kind == "STREAMING" and self.accept("VIEWS"):
-            kind += " VIEWS"
-        elif kind not in SHOWN:
-            self.expect("TABLES", after=f"SHOW {kind}")
+        elif kind == "STREAMING":
+            kind += " " + self.one_of(("TABLES", "VIEWS"), "SHOW STREAMING")
+        elif kind == "STANDARD":
+            self.expect("TABLES", after="SHOW STANDARD")
             kind += " TABLES"
         return st.Show(self.sql, self.place, kind.lower())
 
@@ -545,9 +615,11 @@ class Reader(Cursor):
         analyze = self.accept("ANALYZE")
         self.refuse(("EXTENDED", "CODEGEN", "COST", "FORMATTED", "EXPLAIN"), prefix="EXPLAIN ")
         self.begin = self.index
-        if self.at("CONTINUOUS", "QUERY") or self.at("STREAMING", "VIEW"):
-            self.index += 2
-            return st.ExplainQuery(self.sql, place, self.name("query"))
+        if self.at("CONTINUOUS") or self.at("STREAMING"):
+            if analyze:
+                hint = "EXPLAIN CONTINUOUS QUERY tells where it stands, SHOW STATE what it holds."
+                raise self.unsupported("EXPLAIN ANALYZE of a continuous query is not supported", 1, hint=hint)
+            return st.ExplainQuery(self.sql, place, self.name(self.query_noun("EXPLAIN")))
         return st.Explain(self.sql, place, self.statement(), analyze=analyze)
 
     # Queries and changes of rows
@@ -593,11 +665,9 @@ class Reader(Cursor):
                 if following.text.upper() in ("INTERVAL", "REALTIME"):
                     hint = "Give it a name: CREATE CONTINUOUS QUERY <name> AS SELECT ..."
                     raise self.unsupported("SAMPLE belongs to a continuous query", place, hint=hint)
-            elif token.token_type is TokenType.SELECT and following.text.upper() in RELATION_TO_STREAM:
-                after = Cursor(self.sql, self.tokens, place + 2)
-                if (after.at_word() and not after.at("FROM") and not after.at("AS")) or after.at("*", "FROM"):
-                    message = f"{following.text.upper()} stands behind the first SELECT of a continuous query"
-                    raise self.unsupported(message, place + 1)
+            elif token.token_type is TokenType.SELECT:
+                distinct = following.token_type in (TokenType.DISTINCT, TokenType.ALL)
+                self._refuse_form(place + 2 if distinct else place + 1)
 
     def insert(self) -> Statement:
         self.expect("INSERT")
@@ -677,7 +747,9 @@ Reader.CREATES = {
     "STREAMING": Reader.create_streaming,
     "CONTINUOUS": Reader.create_continuous,
     "STANDARD": Reader.create_standard,
-    "TABLE": Reader.create_standard,
+    "TABLE": Reader.create_table,
+    "FUNCTION": Reader.create_function,
+    "AGGREGATE": Reader.create_function,
     "INDEX": Reader.create_index,
     "SOURCE": Reader.create_source,
 }

@@ -163,9 +163,25 @@ class DropTrigger(Statement):
 
 
 @dataclass(frozen=True)
+class CreateFunction(Statement):
+    """`CREATE FUNCTION f(x INT) RETURNS INT [CALLED ON NULL INPUT] AS PYTHON '<module>:<name>'`; the same with AGGREGATE and
+    TABLE FUNCTION. `kind` is 'scalar', 'aggregate' or 'table'; `returns` is one column, called `result`, but for a table
+    function.
+    """
+
+    name: str
+    kind: str
+    arguments: tuple[Column, ...]
+    returns: tuple[Column, ...]
+    python: str
+    nulls: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
 class Drop(Statement):
     """`kind` is one of 'streaming table', 'standard table', 'table', 'index', 'source', 'feed', 'continuous query',
-    'streaming view'."""
+    'streaming view', 'function'."""
 
     kind: str
     name: str
@@ -183,6 +199,7 @@ class AlterTable(Statement):
     drop_history: bool = False
     lateness: timedelta | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    idle: bool | None = None  # SET IDLE, SET ACTIVE
 
 
 @dataclass(frozen=True)
@@ -193,7 +210,7 @@ class Describe(Statement):
 @dataclass(frozen=True)
 class Show(Statement):
     """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds', 'rejected', 'continuous
-    queries', 'streaming views', 'state' or 'triggers'."""
+    queries', 'streaming views', 'state', 'triggers' or 'functions'."""
 
     kind: str
 

@@ -19,11 +19,14 @@ What is guaranteed, and what cannot be:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from millpond.catalog import Function
 from millpond.sql.rules import FUNCTIONS, RELATIONS, VALUES
+from millpond.sql.rules.functions import scalar
 from millpond.sql.rules.terms import NotOnDuckDB, Translator, needs_spark
 
 if TYPE_CHECKING:
@@ -62,8 +65,10 @@ _DUCKDB_SETTINGS: Final[dict[str, str]] = {
 }
 
 
-def to_duckdb(query: exp.Expr) -> str:
+def to_duckdb(query: exp.Expr, user: Mapping[str, Function] | None = None) -> str:
     """DuckDB text for a Spark query that was qualified and annotated with its schema; raises `NotOnDuckDB`.
+
+    `user` are the user's functions it calls, by lower-case name; they go before all others.
 
     >>> from sqlglot import parse_one
     >>> from sqlglot.optimizer.annotate_types import annotate_types
@@ -73,7 +78,8 @@ def to_duckdb(query: exp.Expr) -> str:
     >>> to_duckdb(annotate_types(tree, schema=schema, dialect="spark"))
     'SELECT "p"."vid" AS "vid" FROM "p" AS "p" WHERE ("p"."t" >= 600)'
     """
-    translator = Translator(VALUES, FUNCTIONS, RELATIONS)
+    functions = {**FUNCTIONS, **dict.fromkeys(user, scalar)} if user else FUNCTIONS
+    translator = Translator(VALUES, functions, RELATIONS, user)
     translator.scope.clause = "query"
     relation = translator.relation(query)
     if any(type.name == "VOID" for _, type in relation.columns):

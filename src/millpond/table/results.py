@@ -135,6 +135,15 @@ class ResultLog:
             return []
         return [(path, self._ends.get(path.name, {})) for path in self._paths()[: -self._segments]]
 
+    def gone(self) -> list[dict[str, int]]:
+        """As a reader: for each segment that was read and that the writer has deleted, the number after the last row of
+        each query in it. Told once."""
+        there = {path.name for path in self._paths()}
+        lost = [name for name in self._read if name not in there]
+        for name in lost:
+            del self._read[name]
+        return [self._ends.pop(name, {}) for name in lost]
+
     def delete(self, segment: Path) -> None:
         segment.unlink(missing_ok=True)
         self._read.pop(segment.name, None)

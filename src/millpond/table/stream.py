@@ -45,6 +45,7 @@ class StreamTable:
         self.folder = pond / "tables" / table.folder
         self.lock = threading.RLock()
         self.consumed: int | None = None  # rows from here on are still wanted in memory by the continuous queries
+        self.wanted: int | None = None  # rows from here on are still wanted in the log by their shards
         self._segment_bytes = segment_bytes
         self._writer: LogWriter | None = None
         self._load()
@@ -184,7 +185,7 @@ class StreamTable:
         if self.damage is not None:
             raise self.damage
         if self._writer is None:
-            raise PondError(f'table "{self.definition.name}" is closed or dropped', hint="Look it up again.")
+            raise PondError(f'table "{self.definition.name}" was closed or dropped', hint="Look it up again.")
         written = self._writer.append(frame)
         self.next_row = written.end
         self.next_rejected = written.end_rejected
@@ -204,7 +205,7 @@ class StreamTable:
             while self.frames and self.frames[0].end <= row and self.frames[0].end_rejected <= bad:
                 self.frames.popleft()
             if self._writer is not None:
-                self._writer.delete_before(row, bad)
+                self._writer.delete_before(row if self.wanted is None else min(row, self.wanted), bad)
 
     def expired_files(self) -> list[str]:
         """Files of compartments that lie wholly before the history period."""
@@ -217,6 +218,8 @@ class StreamTable:
         ]
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        """After an append under way; later ones are refused."""
+        with self.lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +19,22 @@ from typing import Any, Protocol
 
 from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, MillpondError
+from millpond.network.shard import ShardTask
 from millpond.spark.session import get_session, spark_message
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 
+Work = Task | ShardTask
+Outcome = Sequence[ArchiveFile] | str  # a shard's is the path of a file
+
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
+_LOOK = 0.1  # seconds between looks at whether Spark failed or the pipeline is to stop
+_WHY = "the pipeline runs on it"
+
+
+class _Stopped(Exception):
+    """The pipeline is asked to stop in the middle of a tick: nothing is committed yet, so it can be left."""
 
 
 class Owner(Protocol):
@@ -31,10 +42,10 @@ class Owner(Protocol):
 
     work: threading.RLock
 
-    def next_tasks(self, *, force: bool) -> Sequence[Task]:
+    def next_tasks(self, *, force: bool) -> Sequence[Work]:
         """The tasks that are due; also does what needs no worker (retention, cleaning)."""
 
-    def commit_results(self, results: Sequence[Sequence[ArchiveFile]]) -> None:
+    def commit_results(self, results: Sequence[Outcome]) -> None:
         """Commit the results of the tasks last handed out, in their order."""
 
 
@@ -51,6 +62,8 @@ class Pipeline:
         self._folder = folder / self._run
         self._wake = threading.Event()
         self._stopping = threading.Event()
+        self._entering = threading.Lock()  # orders `stop` and the beginning and end of a start of Spark
+        self._starting = False
         self._idle = threading.Condition()
         self._asked = 0  # flushes asked for, and how many of them are done
         self._done = 0
@@ -77,9 +90,8 @@ class Pipeline:
             self._asked += 1
             wanted = self._asked
             self._wake.set()
-            done = self._idle.wait_for(lambda: self._done >= wanted or self.error is not None, timeout)
-        if self.error is not None:
-            raise self.error
+            done = self._idle.wait_for(lambda: self._done >= wanted or self._ended_early(), timeout)
+        self._check_going()
         if not done:
             raise EngineError(f"archiving did not finish within {timeout:.0f} seconds")
 
@@ -88,17 +100,35 @@ class Pipeline:
         with self._idle:
             wanted = self._begun + 1
             self._wake.set()
-            done = self._idle.wait_for(lambda: self._ended >= wanted or self.error is not None, timeout)
-        if self.error is not None:
-            raise self.error
+            done = self._idle.wait_for(lambda: self._ended >= wanted or self._ended_early(), timeout)
+        self._check_going()
         if not done:
             raise EngineError(f"no tick ended within {timeout:.0f} seconds")
 
+    def _ended_early(self) -> bool:
+        return self.error is not None or self._stopping.is_set()
+
+    def _check_going(self) -> None:
+        if self.error is not None:
+            raise self.error
+        if self._stopping.is_set():
+            raise EngineError("the pipeline was stopped")
+
     def stop(self) -> None:
-        self._stopping.set()
+        """Leave the tick under way: nothing of it is committed, and its rows are still in the log.
+
+        A start of Spark cannot be broken off. It is not waited for; it ends by itself and touches nothing any more.
+        """
+        with self._entering:
+            self._stopping.set()
+            starting = self._starting
         self._wake.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+        with self._idle:
+            self._idle.notify_all()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread and not starting:
             self._thread.join(timeout=60)
+        if starting:
+            shutil.rmtree(self._root, ignore_errors=True)
         del self._owner  # Spark's callback threads keep this object, and must not keep the pond
 
     @property
@@ -113,8 +143,9 @@ class Pipeline:
             shutil.rmtree(self._root, ignore_errors=True)  # leavings of earlier runs: nothing in them is needed
             while not self._stopping.is_set():
                 try:
-                    if self._query is None:
-                        self._start_query()
+                    if self._query is None and not self._start_query():
+                        return
+                    begin = time.monotonic()
                     busy = self._round()
                     failures = 0
                 except MillpondError as error:
@@ -125,20 +156,23 @@ class Pipeline:
                     self._stopping.wait(min(30.0, 2.0**failures))
                     continue
                 if not busy and self._done >= self._asked:
-                    self._wake.wait(self._tick_seconds)
+                    self._wake.wait(max(0.0, begin + self._tick_seconds - time.monotonic()))
                     self._wake.clear()
+        except _Stopped:
+            pass
         except MillpondError as error:
             self.error = error
         except Exception as error:  # a bug here must not leave the pond waiting for ever
             self.error = EngineError("the pipeline stopped", detail=f"{type(error).__name__}: {spark_message(error)}")
         finally:
             self._stop_query()
-            shutil.rmtree(self._root, ignore_errors=True)
+            if not self._starting:  # else the pond may be closed already, and the folder another's
+                shutil.rmtree(self._root, ignore_errors=True)
             with self._idle:
                 self._idle.notify_all()
 
     def _round(self) -> bool:
-        """One tick, if there is anything to do."""
+        """One tick, if there is anything to do. Returns whether there may be more to archive at once."""
         asked = self._asked
         with self._idle:
             self._begun += 1
@@ -152,9 +186,9 @@ class Pipeline:
                 self._done = max(self._done, asked)
             self._ended = self._begun
             self._idle.notify_all()
-        return bool(tasks)
+        return any(not isinstance(task, ShardTask) for task in tasks)
 
-    def _run_tasks(self, tasks: Sequence[Task]) -> list[list[ArchiveFile]]:
+    def _run_tasks(self, tasks: Sequence[Work]) -> list[Outcome]:
         from millpond.tick.source import decode_result, write_tick
 
         self._number += 1
@@ -162,8 +196,10 @@ class Pipeline:
         self._arrived.clear()
         write_tick(self._folder / "ticks", self._number, tasks)
         waited = 0.0
-        while not self._arrived.wait(0.25):
-            waited += 0.25
+        while not self._arrived.wait(_LOOK):
+            waited += _LOOK
+            if self._stopping.is_set():
+                raise _Stopped
             problem = self._query.exception() if not self._query.isActive else None
             if not self._query.isActive:
                 raise _failure(problem)
@@ -174,14 +210,25 @@ class Pipeline:
             raise EngineError(f"Spark answered {len(self._results)} of {len(tasks)} tasks")
         return [decode_result(self._results[i]) for i in range(len(tasks))]
 
-    def _start_query(self) -> None:
+    def _start_query(self) -> bool:
+        """Start the streaming query, and Spark first if need be; False when it is no longer wanted."""
+        with self._entering:
+            if self._stopping.is_set():
+                return False
+            self._starting = True
+        try:
+            session = get_session(self._master, self._memory, why=_WHY)
+        finally:
+            with self._entering:
+                self._starting = self._stopping.is_set()  # for good, if nobody waits any more
+        if self._starting:
+            return False
         from millpond.tick.source import FORMAT, TickSource
 
         self._run = uuid.uuid4().hex[:8]
         self._folder = self._root / self._run
         self._number = 0
         make_folder(self._folder / "ticks")
-        session = get_session(self._master, self._memory)
         session.dataSource.register(TickSource)
         stream = session.readStream.format(FORMAT).option("folder", str(self._folder / "ticks"))
         stream = stream.option("run", self._run)
@@ -193,6 +240,7 @@ class Pipeline:
             .start()
         )
         self.ready.set()
+        return True
 
     def _collect(self, frame: Any, _batch: int) -> None:
         """Called by Spark for each batch, which is one tick."""

@@ -21,6 +21,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from millpond.durable import write_file
+from millpond.network.shard import ShardTask
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 
@@ -33,12 +34,12 @@ def tick_path(folder: Path, number: int) -> Path:
     return folder / f"{number:012d}.tick"
 
 
-def write_tick(folder: Path, number: int, tasks: Sequence[Task]) -> None:
+def write_tick(folder: Path, number: int, tasks: Sequence[Task | ShardTask]) -> None:
     write_file(tick_path(folder, number), pickle.dumps(list(tasks)))
 
 
 class TaskPartition(InputPartition):
-    def __init__(self, number: int, task_number: int, name: str, task: Task) -> None:
+    def __init__(self, number: int, task_number: int, name: str, task: Task | ShardTask) -> None:
         self.number = number
         self.task_number = task_number
         self.name = name
@@ -100,13 +101,18 @@ class TickSource(DataSource):
         return TickReader(dict(self.options))
 
 
-def encode_result(files: Sequence[ArchiveFile]) -> str:
+def encode_result(files: Sequence[ArchiveFile] | str) -> str:
+    if isinstance(files, str):
+        return json.dumps(files)
     return json.dumps([asdict(f) for f in files])
 
 
-def decode_result(text: str) -> list[ArchiveFile]:
+def decode_result(text: str) -> list[ArchiveFile] | str:
+    found = json.loads(text)
+    if isinstance(found, str):
+        return found
     files = []
-    for item in json.loads(text):
+    for item in found:
         for name in ("columns", "indexed", "clustered"):
             item[name] = tuple(item[name])
         files.append(ArchiveFile(**item))

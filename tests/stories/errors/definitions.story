@@ -77,7 +77,8 @@ line 1: ALTER TABLE r DROP COLUMN v
                       ^^^^
 
 ! CREATE STREAMING VIEW w AS SELECT 1
-CREATE STREAMING VIEW is not supported yet
+expected SAMPLE at the end of a continuous query, but found the end of the statement
 line 1: CREATE STREAMING VIEW w AS SELECT 1
-                         ^^^^
+                                           ^
+Hint: Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME.
 

@@ -97,7 +97,7 @@ line 1: CREATE STREAMING TABLE s (v INT, t BIGINT) TIMESTAMP BY t LATENESS 5
                                                                            ^
 
 ! CREATE TABEL s (v INT)
-expected STREAMING, STANDARD, TABLE, INDEX or SOURCE after CREATE, but found "TABEL"
+expected STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE, but found "TABEL"
 line 1: CREATE TABEL s (v INT)
                ^^^^^
 Hint: Did you mean "TABLE"?
@@ -108,7 +108,8 @@ line 1: MERGE INTO r USING s
         ^^^^^
 
 ! SELECT v FROM r SAMPLE INTERVAL '1' SECOND
-SAMPLE is not supported yet
+SAMPLE belongs to a continuous query
 line 1: SELECT v FROM r SAMPLE INTERVAL '1' SECOND
                         ^^^^^^
+Hint: Give it a name: CREATE CONTINUOUS QUERY <name> AS SELECT ...
 

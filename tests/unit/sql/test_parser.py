@@ -187,6 +187,8 @@ def test_alter(kind: str) -> None:
     assert altered("SET RANGE INTERVAL 1 DAY") == replace(plain, history=DAY)
     assert altered("SET RANGE UNBOUNDED") == replace(plain, drop_history=True)
     assert altered("SET LATENESS INTERVAL '24' HOUR") == replace(plain, lateness=DAY)
+    assert altered("SET IDLE") == replace(plain, idle=True)
+    assert altered("SET ACTIVE") == replace(plain, idle=False)
     assert altered("SET (k = 'v', n = 1)") == replace(plain, options={"k": "v", "n": "1"})
 
 
@@ -283,7 +285,7 @@ def test_delete() -> None:
 
 def test_exact_message_for_a_misspelt_keyword() -> None:
     assert str(error("CREATE STREEMING TABLE t (a INT)")) == (
-        'expected STREAMING, STANDARD, TABLE, INDEX or SOURCE after CREATE, but found "STREEMING"\n'
+        'expected STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE, but found "STREEMING"\n'
         "line 1: CREATE STREEMING TABLE t (a INT)\n"
         "               ^^^^^^^^^\n"
         'Hint: Did you mean "STREAMING"?'
@@ -318,12 +320,12 @@ S = "CREATE SOURCE s (a INT) FROM"
         ("'x'", "'x'", "expected a statement, but found text 'x'"),
         ("`select` 1", "`select`", 'expected a statement, but found "`select`"'),
         ("EXPLAIN", "", "expected a statement, but found the end of the statement"),
-        ("CREATE", "", "expected STREAMING, STANDARD, TABLE, INDEX or SOURCE after CREATE, "
+        ("CREATE", "", "expected STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE, "
          "but found the end of the statement"),
-        ("CREATE STREAMING TABEL t", "TABEL", 'expected TABLE after CREATE STREAMING, but found "TABEL"|'
+        ("CREATE STREAMING TABEL t", "TABEL", 'expected TABLE or VIEW after CREATE STREAMING, but found "TABEL"|'
          'Hint: Did you mean "TABLE"?'),
         ("CREATE TABLE IF EXISTS t", "EXISTS", 'expected NOT after IF, but found "EXISTS"'),
-        ("DROP TABEL t", "TABEL", "expected TABLE, STREAMING, STANDARD, INDEX, SOURCE or FEED after DROP, "
+        ("DROP TABEL t", "TABEL", "expected TABLE, STREAMING, STANDARD, INDEX, SOURCE, FEED, FUNCTION or CONTINUOUS after DROP, "
          'but found "TABEL"|Hint: Did you mean "TABLE"?'),
         ("DROP TABLE", "", "expected a table name, but found the end of the statement"),
         ("DROP TABLE select", "select", 'expected a table name, but found "select"|'
@@ -334,8 +336,8 @@ S = "CREATE SOURCE s (a INT) FROM"
          "Hint: Put names with other characters in backquotes."),
         ("DROP INDEX 5", "5", "expected an index name, but found number 5"),
         ("DROP TABLE t u", "u", 'expected the end of the statement, but found "u"'),
-        ("SHOW TABELS", "TABELS", "expected TABLES, INDEXES, SOURCES, FEEDS, REJECTED, STREAMING or STANDARD "
-         'after SHOW, but found "TABELS"|Hint: Did you mean "TABLES"?'),
+        ("SHOW TABELS", "TABELS", "expected TABLES, INDEXES, SOURCES, FEEDS, REJECTED, STATE, TRIGGERS, FUNCTIONS, STREAMING, "
+         'STANDARD or CONTINUOUS after SHOW, but found "TABELS"|Hint: Did you mean "TABLES"?'),
         ("DESCRIBE", "", "expected a table name, but found the end of the statement"),
         # columns
         ("CREATE TABLE t (a INT", "", 'expected "," or ")", but found the end of the statement'),
@@ -383,7 +385,7 @@ S = "CREATE SOURCE s (a INT) FROM"
         ("ALTER TABLE t ADD a INT", "a INT", 'expected COLUMN or COLUMNS after ADD, but found "a"'),
         ("ALTER TABLE t RENAM TO u", "RENAM", 'expected ADD, RENAME or SET after the table name, but found "RENAM"|'
          'Hint: Did you mean "RENAME"?'),
-        ("ALTER TABLE t SET RANG", "RANG", 'expected RANGE or LATENESS after SET, but found "RANG"|'
+        ("ALTER TABLE t SET RANG", "RANG", 'expected RANGE, LATENESS, IDLE or ACTIVE after SET, but found "RANG"|'
          'Hint: Did you mean "RANGE"?'),
         ("INSERT t VALUES (1)", "t VALUES", 'expected INTO after INSERT, but found "t"'),
         ("INSERT INTO t (a, b VALUES (1)", "VALUES", 'expected "," or ")", but found "VALUES"'),
@@ -414,16 +416,7 @@ def test_syntax_errors(text: str, underlined: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "underlined", "expected"),
     [
-        ("CREATE CONTINUOUS QUERY q AS SELECT 1", "CONTINUOUS", "CREATE CONTINUOUS QUERY is not supported yet"),
-        ("CREATE STREAMING VIEW v AS SELECT 1", "VIEW", "CREATE STREAMING VIEW is not supported yet"),
-        ("CREATE VIEW v AS SELECT 1", "VIEW", "CREATE VIEW is not supported yet"),
-        ("DROP VIEW v", "VIEW", "DROP VIEW is not supported yet"),
-        ("PAUSE q", "PAUSE", "PAUSE is not supported yet"),
-        ("ISTREAM (SELECT 1)", "ISTREAM", "ISTREAM is not supported yet"),
-        ("SELECT ISTREAM a FROM t", "ISTREAM", "ISTREAM is not supported yet"),
-        ("SELECT RSTREAM * FROM t", "RSTREAM", "RSTREAM is not supported yet"),
-        ("SELECT * FROM t [ROWS 1] SAMPLE INTERVAL '1' MINUTE", "SAMPLE", "SAMPLE is not supported yet"),
-        ("SELECT * FROM t SAMPLE REALTIME", "SAMPLE", "SAMPLE is not supported yet"),
+        ("CREATE PROCEDURE f AS 1", "PROCEDURE", "CREATE PROCEDURE is not supported yet"),
         ("MERGE INTO t", "MERGE", "MERGE is not supported"),
         ("CREATE OR REPLACE TABLE t (a INT)", "OR REPLACE", "CREATE OR REPLACE is not supported"),
         ("CREATE TEMPORARY TABLE t (a INT)", "TEMPORARY", "CREATE TEMPORARY is not supported"),
@@ -504,6 +497,7 @@ def test_unclosed_text_anywhere_is_an_error_with_a_place() -> None:
 SOUP = r"""
 FROM WHERE SET INTO BY TIMESTAMP SHARD RANGE LATENESS INTERVAL UNBOUNDED ROWS WITHIN NOW SINCE IF NOT EXISTS NULL AS ON
 ADD COLUMN RENAME TO JOIN UNION CASE WHEN OVER LIMIT CAST COUNT LATERAL FILES FORMAT INT DECIMAL MINUTE t a `q` é
+QUERY QUERIES VIEW VIEWS ISTREAM DSTREAM SAMPLE REALTIME WINDOW OF STATE DO POST PYTHON NOTHING PREV
 'x' ' ` " 5 -1 1.5 1eBD ( ) [ ] { } , . ; = * + - < ? @ $ : :: |> -> /* */ -- \
 """
 WORDS = [*Reader.STATEMENTS, *Reader.CREATES, *SOUP.split(), "\n"]
@@ -545,7 +539,9 @@ def test_any_words(text: str) -> None:
 @garbage
 @given(
     some.sampled_from([f"{CREATE} RANGE INTERVAL 5 WITH (a = 1)", "SELECT a FROM p [vid ROWS 4] AS s WHERE s.a = 'x'",
-                       "INSERT INTO t (a) VALUES (1)", "ALTER TABLE t ADD COLUMNS (a INT)", f"{S} FILES '/x'"]),
+                       "INSERT INTO t (a) VALUES (1)", "ALTER TABLE t ADD COLUMNS (a INT)", f"{S} FILES '/x'",
+                       "CREATE CONTINUOUS QUERY q RANGE INTERVAL 5 FROM 3 AS SELECT ISTREAM a FROM t [NOW] SAMPLE REALTIME",
+                       "ALTER STREAMING VIEW v SET WINDOW OF t = [a ROWS 4]", "ON q DO POST 'x'"]),
     some.integers(0, 80), some.integers(0, 5), some.sampled_from(["", *WORDS]),
 )  # fmt: skip
 def test_any_slip_of_the_pen(text: str, place: int, length: int, instead: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.sql.rules.conditions import condition
+from millpond.sql.rules.functions import arguments, call
 from millpond.sql.rules.terms import (
     BIGINT,
     BOOLEAN,
@@ -118,7 +119,27 @@ def all_or_any(node: exp.Expression, tr: Translator, suffix: str, keep: Value | 
     return Value(f"{'bool_and' if every else 'bool_or'}({value.sql}){suffix}", BOOLEAN, value.raises)
 
 
+def of_user(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
+    """A user's aggregate: a function over the lists of its arguments, in the order that stands behind them.
+
+    Rows equal in that order are told apart by the arguments, so the lists are the same whatever the engine meets first.
+    """
+    *given, order = node.expressions
+    function = tr.user[node.name.lower()]
+    values = [_behind(keep, value) for value in arguments(function, node, given, tr)]
+    keys = [tr.value(item.this).sql + direction(item) for item in order.expressions]
+    keys += [f"{value.sql} ASC NULLS FIRST" for value in values if not value.is_constant]
+    conditions = [] if function.nulls else [f"{value.sql} IS NOT NULL" for value in values]
+    if keep is not None:
+        suffix = suffix.removeprefix(f" FILTER (WHERE {keep.sql})")
+        conditions.insert(0, f"({keep.sql})")
+    filter = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
+    by = f" ORDER BY {', '.join(keys)}" if keys else ""
+    return call(function, [f"list({value.sql}{by}){filter}{suffix}" for value in values])
+
+
 _AGGREGATES: dict[type[exp.Expression], Aggregate] = {
+    exp.AnonymousAggFunc: of_user,
     exp.Count: count,
     exp.CountIf: count_if,
     exp.Sum: total,

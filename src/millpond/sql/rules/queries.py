@@ -16,6 +16,7 @@ from sqlglot import exp
 from millpond.schema import DataType
 from millpond.sql.rules.aggregates import direction
 from millpond.sql.rules.conditions import condition, flat
+from millpond.sql.rules.functions import rows_of
 from millpond.sql.rules.terms import (
     VOID,
     Columns,
@@ -191,6 +192,10 @@ def _from(node: exp.Select, tr: Translator, scope: Scope) -> str:
 
 
 def _source(node: exp.Expression, tr: Translator, scope: Scope) -> str:
+    if isinstance(node, exp.Table) and node.this.name.lower() in tr.user and isinstance(node.this, exp.Anonymous):
+        relation = rows_of(node.this, tr)
+        _declare(scope, node.alias, _columns(relation))
+        return f"({relation.sql}) AS {quoted(node.alias)}"
     if isinstance(node, exp.Table):
         return _table(node, scope)
     if isinstance(node, exp.Subquery):

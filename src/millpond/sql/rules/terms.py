@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from millpond.catalog import Function
 from millpond.schema import DataType
 
 TINYINT: Final = DataType("TINYINT")
@@ -124,17 +125,22 @@ RelationRule = Callable[[Any, "Translator"], Relation]
 
 
 class Translator:
-    """One translation. The tables of rules are the whitelist: a class of node that is in none of them is refused."""
+    """One translation. The tables of rules are the whitelist: a class of node that is in none of them is refused.
+
+    `user` are the user's functions that the query calls, by lower-case name.
+    """
 
     def __init__(
         self,
         values: Mapping[type[exp.Expression], Rule],
         functions: Mapping[str, Rule],
         relations: Mapping[Any, RelationRule],
+        user: Mapping[str, Function] | None = None,
     ) -> None:
         self._values = values
         self._functions = functions
         self._relations = relations
+        self.user = user or {}
         self.scope = Scope({}, None)
 
     def value(self, node: exp.Expression) -> Value:

@@ -1,0 +1,203 @@
+"""CREATE, DROP and SHOW of user-defined functions, and what a function may ask of the pond.
+
+A function that can be found again as 'module:name' is a definition like any other: durable, and seen by every reader of
+the pond. Any other callable belongs to this process, which need not own the pond for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.acts.ask import ask, plan_query
+from millpond.catalog import Catalog, Function
+from millpond.errors import CatalogError, UnknownName, UnsupportedSql
+from millpond.query.functions import Reader, check, find, place_of, wants_reader
+from millpond.result import Result
+from millpond.schema import Column, DataType, Schema
+from millpond.sql import statements as st
+from millpond.sql.define import folded
+from millpond.sql.dialect import DIALECT, read_tree, tokenize
+from millpond.sql.parser import parse
+from millpond.sql.rules import FUNCTIONS
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+KINDS = ("scalar", "aggregate", "table")
+_OWN = ("prev", "valid", "period", "now")  # what a query understands besides Spark's functions
+_numbers = itertools.count(1)
+
+
+def create(pond: Pond, statement: st.CreateFunction) -> Result:
+    function = Function(
+        statement.name.lower(),
+        statement.kind,
+        _lowered(statement.arguments),
+        folded(statement.returns),
+        statement.python,
+        statement.nulls,
+    )
+    return _create(pond, function, find(statement.python, function.name), if_not_exists=statement.if_not_exists)
+
+
+def create_from_python(
+    pond: Pond,
+    name: str,
+    body: Callable[..., Any] | str,
+    arguments: Sequence[str | tuple[str, str]],
+    returns: str | Sequence[tuple[str, str]],
+    kind: str,
+    *,
+    nulls: bool,
+    if_not_exists: bool,
+) -> Result:
+    """The Python twin of CREATE FUNCTION."""
+    if kind not in KINDS:
+        raise UnknownName("kind of function", kind, KINDS)
+    if isinstance(returns, str) == (kind == "table"):
+        wanted = "a list of columns, [(name, type), ...]" if kind == "table" else "a type"
+        raise CatalogError(f'function "{name}" is a {kind} function: returns must be {wanted}')
+    if isinstance(body, str):
+        place: str | None = body
+        body = find(body, name)
+    else:
+        if not callable(body):
+            raise CatalogError(f'function "{name}" is a {type(body).__name__}, which cannot be called')
+        place = place_of(body)
+    declared = [(f"x{i}", a) if isinstance(a, str) else a for i, a in enumerate(arguments, 1)]
+    columns = [("result", returns)] if isinstance(returns, str) else list(returns)
+    function = Function(
+        name.lower(),
+        kind,
+        _lowered([Column(n, DataType.parse(t)) for n, t in declared]),
+        folded(Schema.of(columns).columns),
+        place,
+        nulls,
+        body=None if place else body,
+    )
+    return _create(pond, function, body, if_not_exists=if_not_exists)
+
+
+def _lowered(columns: Sequence[Column]) -> Schema:
+    return Schema(tuple(Column(c.name.lower(), c.type) for c in columns))
+
+
+def _create(pond: Pond, function: Function, body: Callable[..., Any], *, if_not_exists: bool) -> Result:
+    durable = function.python is not None
+    if durable:
+        pond.own()
+    with pond.work:
+        name = function.name
+        if name in pond.catalog.functions:
+            if if_not_exists:
+                return Result(message=f'function "{name}" exists already')
+            raise CatalogError(f'function "{name}" exists already', hint="Drop it first, or use IF NOT EXISTS.")
+        _check_free(name, len(function.arguments))
+        check(function, body)
+        made = pond.catalog.version + 1 if durable else next(_numbers)
+        catalog = pond.catalog.with_function(replace(function, reads=wants_reader(body), made=made))
+        if durable:
+            pond.change_catalog(catalog)
+        else:
+            pond.catalog = catalog
+    until = "" if durable else ", for this process only: it cannot be found as module:name"
+    return Result(message=f'{_kind(function)} "{name}" created{until}')
+
+
+def _check_free(name: str, arguments: int) -> None:
+    """A name must not mean something in Spark's SQL: a query would never reach the user's function."""
+    if not name.isidentifier() or name.startswith("_"):
+        raise CatalogError(f'"{name}" cannot be the name of a function', hint="Use letters, digits and underscores.")
+    if name in _OWN or name in FUNCTIONS or name.upper() in DIALECT.parser_class.FUNCTIONS:
+        taken = True
+    else:
+        text = f"SELECT {name}({', '.join(['1'] * arguments)})"
+        try:
+            tree = read_tree(text, tokenize(text))
+        except Exception:  # a word of the language
+            taken = True
+        else:
+            taken = not isinstance(tree.expressions[0], exp.Anonymous)
+    if taken:
+        raise CatalogError(f'"{name}" is a function or a word of Spark\'s SQL', hint="Take another name.")
+
+
+def drop(pond: Pond, statement: st.Drop) -> Result:
+    pond.refresh()
+    if statement.if_exists and statement.name.lower() not in pond.catalog.functions:
+        return Result(message=f'there is no function "{statement.name}"')
+    function = pond.catalog.function(statement.name)
+    if function.python is None:
+        with pond.work:
+            pond.catalog = pond.catalog.without_function(function.name)
+        return Result(message=f'function "{function.name}" dropped')
+    pond.own()
+    with pond.work:
+        _check_unused(pond.catalog, function.name)
+        pond.change_catalog(pond.catalog.without_function(function.name))
+    return Result(message=f'function "{function.name}" dropped')
+
+
+def _check_unused(catalog: Catalog, name: str) -> None:
+    for query in catalog.queries.values():
+        if _calls(query.sql, name):
+            kind = catalog.kind(query.name)
+            hint = f"Drop it first: DROP {kind.upper()} {query.name}."
+            raise CatalogError(f'{kind} "{query.name}" calls function "{name}"', hint=hint)
+    for feed in catalog.feeds.values():
+        if _calls(feed.sql, name):
+            raise CatalogError(
+                f'feed "{feed.name}" calls function "{name}"', hint=f"Drop it first: DROP FEED {feed.name}."
+            )
+
+
+def _calls(sql: str, name: str) -> bool:
+    """Whether a statement has the name in front of a parenthesis; a quick look, then the tokens."""
+    if name not in sql.lower():
+        return False
+    tokens = tokenize(sql)
+    return any(t.text.lower() == name and n.text == "(" for t, n in itertools.pairwise(tokens))
+
+
+def show(pond: Pond) -> Result:
+    rows = []
+    for function in pond.catalog.functions.values():
+        columns = ", ".join(f"{c.name} {c.type}" for c in function.returns)
+        rows.append(
+            {
+                "name": function.name,
+                "kind": function.kind,
+                "arguments": ", ".join(f"{a.name} {a.type}" for a in function.arguments),
+                "returns": columns if function.kind == "table" else str(function.returns.columns[0].type),
+                "nulls": "called" if function.nulls else "not called",
+                "python": function.python or "this process only",
+            }
+        )
+    names = ("name", "kind", "arguments", "returns", "nulls", "python")
+    return Result(pa.Table.from_pylist(rows, schema=pa.schema([(n, pa.string()) for n in names])))
+
+
+def _kind(function: Function) -> str:
+    return {"scalar": "function", "aggregate": "aggregate", "table": "table function"}[function.kind]
+
+
+def reader(pond: Pond) -> Reader:
+    """A handle for table functions. It only selects, and not from functions that have one themselves: no circles."""
+
+    def answer(query: str) -> Result:
+        statements = parse(query)
+        if len(statements) != 1 or not isinstance(statements[0], st.Select):
+            raise UnsupportedSql("a function can only SELECT from the pond")
+        plan = plan_query(pond, statements[0].query, query)
+        for function in plan.bound.functions.values():
+            if function.reads:
+                raise UnsupportedSql(f'function "{function.name}" reads the pond and cannot be called by another')
+        return Result(ask(pond, plan))
+
+    return Reader(answer)

@@ -1,0 +1,95 @@
+"""ON <query> DO ..., its twin in Python, and SHOW TRIGGERS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millpond.catalog import Trigger
+from millpond.errors import CatalogError
+from millpond.lock import is_written
+from millpond.network.triggers import check_address, check_columns, find_callable
+from millpond.result import Result
+from millpond.sql import statements as st
+
+if TYPE_CHECKING:
+    from millpond.pond import Pond
+
+
+def create(pond: Pond, statement: st.CreateTrigger) -> Result:
+    return _add(pond, statement.query, statement.kind, statement.target)
+
+
+def on(pond: Pond, name: str, do: Callable[[dict[str, Any]], object] | str) -> None:
+    """What `Pond.on` does: a text is a durable trigger, a callable lives as long as the process."""
+    if isinstance(do, str):
+        _add(pond, name, "post" if "://" in do else "python", do)
+        return
+    if not callable(do):
+        raise CatalogError(
+            f"{do!r} is neither a callable nor a text", hint="Give a function, an address or '<module>:<function>'."
+        )
+    pond.own()
+    with pond.work:
+        query = pond.catalog.query(name)
+        check_columns(query)
+        pond.triggers.add(query, pond.network.outlet(query.name).next, do)
+
+
+def _add(pond: Pond, name: str, kind: str, target: str) -> Result:
+    """A durable trigger. It begins with the next result."""
+    pond.own()
+    with pond.work:
+        catalog = pond.catalog
+        query = catalog.query(name)
+        check_columns(query)
+        if kind == "post":
+            check_address(target)
+        else:
+            find_callable(target)
+        if any((t.folder, t.kind, t.target) == (query.folder, kind, target) for t in catalog.triggers.values()):
+            raise CatalogError(
+                f'"{query.name}" has a trigger to "{target}" already',
+                hint=f"Drop it first: ON {query.name} DO NOTHING.",
+            )
+        start = pond.network.outlet(query.name).next
+        trigger = Trigger(f"{query.name}-{catalog.made}", query.name, query.folder, kind, target, start)
+        pond.change_catalog(catalog.with_trigger(trigger))
+    done = "posted to" if kind == "post" else "given to"
+    return Result(message=f'from now on each result of "{query.name}" is {done} {target}')
+
+
+def drop(pond: Pond, statement: st.DropTrigger) -> Result:
+    """All triggers of a query go. A call under way ends by itself."""
+    pond.own()
+    with pond.work:
+        query = pond.catalog.query(statement.query)
+        count = pond.triggers.remove(query.folder)
+        changed = pond.catalog.without_triggers(query.folder)
+        count += len(pond.catalog.triggers) - len(changed.triggers)
+        if len(changed.triggers) < len(pond.catalog.triggers):
+            pond.change_catalog(changed)
+    return Result(message=f'{count} trigger{"" if count == 1 else "s"} of "{query.name}" dropped')
+
+
+def show(pond: Pond) -> Result:
+    runs = is_written(pond.folder)
+    rows = [
+        {
+            "query": s.trigger.query,
+            "do": s.trigger.kind,
+            "target": s.trigger.target,
+            "state": "stopped" if not runs else "retrying" if s.reached.problem else "running",
+            "sent": s.sent,
+            "lag": s.lag,
+            "missed": s.reached.missed,
+            "problem": s.reached.problem,
+        }
+        for s in pond.triggers.states()
+    ]
+    numbers = ("sent", "lag", "missed")
+    names = ("query", "do", "target", "state", *numbers, "problem")
+    schema = pa.schema([(n, pa.int64() if n in numbers else pa.string()) for n in names])
+    return Result(pa.Table.from_pylist(rows, schema=schema))

@@ -1,0 +1,114 @@
+"""Which way a query is evaluated. Every query can be evaluated instant by instant; two common kinds need not be.
+
+    rows        each row of the stream for itself: a filter and a projection of what arrives
+    neighbours  each row with its neighbours in a partitioned window: what changes at a key depends on that key alone
+    instants    anything: the one-time query over the contents of the windows, at each instant
+
+Invariant. The kinds differ in cost only. A query is of the first two kinds when that can be proved from its text:
+- rows: one stream, nothing but SELECT and WHERE, evaluated at each arrival, and either RSTREAM over [NOW], or ISTREAM over a
+  window by time where the row's time is selected: then a row of an instant equals none of an earlier one, and what is
+  new is what arrived.
+- neighbours: the same over [cols ROWS k], ISTREAM or DSTREAM: at an instant only the keys with a row of that instant
+  change, so the difference of the results is the difference of the results over these keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millpond.catalog import StreamingTable
+from millpond.network.prepare import Prepared
+from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
+from millpond.sql.translate import NotOnDuckDB, to_duckdb
+
+ROWS, NEIGHBOURS, INSTANTS = "rows", "neighbours", "instants"
+MOMENT = "__moment"  # the instant, as the last column of `text`
+_CLAUSES = (
+    "group",
+    "having",
+    "distinct",
+    "order",
+    "limit",
+    "offset",
+    "joins",
+    "laterals",
+    "with_",
+    "windows",
+    "qualify",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`text` selects what the query selects, and MOMENT last, from the relation of its only stream, which has it as a column;
+    `needs` are the columns it names."""
+
+    name: str
+    text: str = ""
+    where: exp.Expr | None = None
+    plain: tuple[str, ...] | None = None  # the selected columns, when nothing else is selected
+    needs: tuple[str, ...] = ()
+
+
+def kind_of(prepared: Prepared) -> Kind:
+    tree = prepared.bound.tree
+    if not _is_plain(prepared) or not isinstance(tree, exp.Select):
+        return Kind(INSTANTS)
+    use = prepared.streams[0]
+    window = use.window
+    assert window is not None
+    form = prepared.query.form
+    by_time = not window.columns and window.rows is None
+    if by_time and (
+        (form == "rstream" and window.now) or (form == "istream" and not window.now and _shows_time(tree, use))
+    ):
+        return _kind(ROWS, tree, use)
+    if window.columns and window.interval is None and form != "rstream":
+        return _kind(NEIGHBOURS, tree, use)
+    return Kind(INSTANTS)
+
+
+def _is_plain(prepared: Prepared) -> bool:
+    tree = prepared.bound.tree
+    if not isinstance(tree, exp.Select) or prepared.standards or len(prepared.streams) != 1:
+        return False
+    if prepared.slide is not None or any(tree.args.get(c) for c in _CLAUSES):
+        return False
+    for node in tree.walk():
+        if isinstance(node, (exp.AggFunc, exp.Window, exp.Subquery, exp.Exists, exp.Explode)):
+            return False
+        if isinstance(node, exp.Select) and node is not tree:
+            return False
+        if isinstance(node, exp.Literal) and node.this in (str(INSTANT), INSTANT_TEXT):
+            return False
+    return True
+
+
+def _shows_time(tree: exp.Select, use: Use) -> bool:
+    return use.time_column in {c.name for e in tree.expressions if (c := _column(e)) is not None}
+
+
+def _column(item: exp.Expr) -> exp.Column | None:
+    """The column a selected item is, if it is nothing more."""
+    inner = item.this if isinstance(item, exp.Alias) else item
+    return inner if isinstance(inner, exp.Column) else None
+
+
+def _kind(name: str, tree: exp.Select, use: Use) -> Kind:
+    table = use.table
+    assert isinstance(table, StreamingTable)
+    copy = tree.copy()
+    column = exp.Column(this=exp.to_identifier(MOMENT, quoted=True), table=exp.to_identifier(use.alias, quoted=True))
+    column.type = exp.DataType.build(str(table.columns.find(table.time_column, table.name).type), dialect="spark")
+    copy.append("expressions", exp.alias_(column, MOMENT, quoted=True))
+    try:
+        text = to_duckdb(copy)
+    except NotOnDuckDB:
+        return Kind(INSTANTS)
+    columns = [_column(e) for e in tree.expressions]
+    plain = tuple(c.name for c in columns if c is not None) if None not in columns else None
+    where = tree.args.get("where")
+    needs = tuple(dict.fromkeys(c.name for c in tree.find_all(exp.Column)))
+    return Kind(name, text, where.this if where is not None else None, plain, needs)

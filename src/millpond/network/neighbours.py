@@ -1,0 +1,108 @@
+"""Partitioned windows before and after each instant, for the keys that change at it.
+
+All queries over the same partitioned window of a stream share its slots and, in a step, one computation of what
+changed. For every key and instant with new rows there is the window's content after the instant and before it; rows, and
+the rows before them that PREV asks for, are found in the layout of `keyed.py` by arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millpond.network.filters import Columns
+from millpond.network.inlet import Inlet, ticks_of
+from millpond.network.keyed import KeyedRows, Layout
+from millpond.query.bind import Previous
+
+Ints = npt.NDArray[np.int64]
+
+
+class Side:
+    """Window contents, one after another: `at` are rows of the layout, `low` where each row's window begins."""
+
+    def __init__(self, layout: Layout, ends: Ints, lows: Ints, moments: Ints, k: int) -> None:
+        at = ends[:, None] - np.arange(k - 1, -1, -1)[None, :]
+        low = np.maximum(lows, ends - k + 1)
+        inside = at >= low[:, None]
+        self._layout = layout
+        self.at = at[inside]
+        self.low = np.broadcast_to(low[:, None], at.shape)[inside]
+        self.moments = np.broadcast_to(moments[:, None], at.shape)[inside]
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        self.columns = Columns(self)
+
+    @property
+    def size(self) -> int:
+        return len(self.at)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column of all rows; `__prev_1_seg` is that of the rows before them."""
+        if name not in self._columns:
+            self._columns[name] = self._taken(name, slice(None))
+        return self._columns[name]
+
+    def rows(self, names: Iterable[str], places: Ints | None) -> pa.Table:
+        """Some of the rows (None: all), with these columns."""
+        if places is None:
+            return pa.table({name: self.column(name) for name in names})
+        return pa.table({name: self._taken(name, places) for name in names})
+
+    def _taken(self, name: str, places: Ints | slice) -> pa.ChunkedArray:
+        at = self.at[places]
+        previous = Previous.of(name)
+        if previous is None:
+            return self._layout.rows.column(name).take(pa.array(at))
+        back = at - previous.back
+        return self._layout.rows.column(previous.column).take(
+            pa.array(np.maximum(back, 0), mask=back < self.low[places])
+        )
+
+
+class Change:
+    """What a step changed: contents of the touched windows after and before each instant."""
+
+    def __init__(self, layout: Layout, k: int) -> None:
+        times, first, new = layout.times, layout.first, layout.new
+        if len(times):
+            differs = (first[1:] != first[:-1]) | (times[1:] != times[:-1])
+            ends = np.flatnonzero(new & np.r_[differs, True])
+            begins = np.flatnonzero(new & np.r_[True, differs])
+        else:
+            ends = begins = np.zeros(0, dtype=np.int64)
+        moments = times[ends]
+        self.after = Side(layout, ends, first[ends], moments, k)
+        self.before = Side(layout, begins - 1, first[ends], moments, k)
+
+
+class Neighbours:
+    """The slots of one partitioned window, up to `upto`."""
+
+    def __init__(self, inlet: Inlet, keys: tuple[str, ...], k: int, upto: int) -> None:
+        self.rows = KeyedRows(inlet.schema, inlet.time_column, keys, k)
+        self.upto = upto
+        self._step: tuple[int, int, Change] | None = None
+
+    def fill(self, rows: pa.Table, time_column: str) -> None:
+        self.rows.take_in(rows, ticks_of(rows, time_column))
+
+    def advance(self, inlet: Inlet, begin: int, complete: int) -> Change:
+        """Bring in the rows with begin <= time < complete; asked again for the same, the same answer."""
+        if self._step is not None and self._step[:2] == (begin, complete):
+            return self._step[2]
+        assert begin == self.upto + 1, "a partitioned window goes on where it stands"
+        rows = inlet.between(begin, complete - 1)
+        layout = self.rows.take_in(rows, ticks_of(rows, inlet.time_column))
+        self.upto = complete - 1
+        self._step = (begin, complete, Change(layout, self.rows.k))
+        return self._step[2]
+
+    def stands_at(self, upto: int) -> bool:
+        """Whether it holds the rows up to `upto`, or did at the beginning of this step."""
+        return self.upto == upto or (self._step is not None and self._step[0] == upto + 1)
+
+    def forget_step(self) -> None:
+        self._step = None

@@ -1,0 +1,395 @@
+"""Continuous queries by plain lists: what each must send at every instant, by the definition and nothing else.
+
+It knows nothing of ticks of an engine, states, slots, shards or files. All accepted rows of a stream are one list in
+order of arrival; for each instant the contents of every window are searched out of it from end to end, and the query is
+evaluated over them row by row, in SQL's three-valued logic.
+
+The grammar, as plain tuples. Times and lengths of time are integers, all in the same unit.
+
+    window      ("interval", i) | ("now",) | ("rows", k) | ("keyed", columns, k, within or None)
+    expression  ("col", alias, name) | ("prev", alias, name, n) | ("lit", value) | ("now",) | ("+" | "-" | "*", a, b)
+                | ("case", condition, a, b) | ("coalesce", a, b) | ("scalar", Select)
+                | ("count*",) | ("count" | "sum" | "min" | "max" | "distinct", expression)       aggregates
+                | ("row_number" | "rank", partition expressions, order expression, descending)    window functions
+    condition   ("=" | "<>" | "<" | "<=" | ">" | ">=", a, b) | ("in", a, values) | ("null", a) | ("not", c)
+                | ("and" | "or", c, d) | ("in select", a, Select) | ("exists", Select)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = dict[str, Any]
+Term = tuple[Any, ...]  # an expression, a condition or a window
+Values = tuple[Any, ...]
+BEFORE = "<"  # in a row of a partitioned window: the row before it there
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in FROM. Without a window it is a standard table. `join` says how it meets those before it."""
+
+    alias: str
+    table: str
+    window: Term | None = None
+    join: str = "inner"  # or "left"
+    on: Term | None = None
+
+
+@dataclass(frozen=True)
+class Select:
+    sources: tuple[Source, ...]
+    columns: tuple[tuple[str, Term], ...]  # name and expression
+    where: Term | None = None
+    group: tuple[Term, ...] = ()
+    having: Term | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Query:
+    """`slide` None is REALTIME. `history` makes it a view that keeps its results so long."""
+
+    name: str
+    select: Select
+    form: str = "rstream"
+    slide: int | None = None
+    history: int | None = None
+
+
+@dataclass
+class Stream:
+    """A streaming table: the rows it accepted, in order of arrival, each with its time under "t"."""
+
+    lateness: int = 0
+    rows: list[Row] = field(default_factory=list)
+    late: int = 0
+    highest: int | None = None
+    heartbeat: int | None = None
+
+    @property
+    def now(self) -> int | None:
+        known = [] if self.heartbeat is None else [self.heartbeat]
+        known += [] if self.highest is None else [self.highest - self.lateness]
+        return max(known, default=None)
+
+    def offer(self, row: Row) -> None:
+        if self.now is not None and row["t"] < self.now:
+            self.late += 1
+            return
+        self.rows.append(row)
+        self.highest = row["t"] if self.highest is None else max(self.highest, row["t"])
+
+    def advance(self, time: int) -> None:
+        self.heartbeat = time if self.heartbeat is None else max(self.heartbeat, time)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What stood when the network was told to go on: the time of each stream, and the standard tables."""
+
+    now: Mapping[str, int | None]
+    standard: Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query sends at one instant, in decreasing time if it is a plain selection."""
+
+    instant: int
+    rows: list[Values]
+
+
+@dataclass
+class Course:
+    """A query's answers, one for every instant, and how far time was complete for it at each look."""
+
+    answers: list[Answer]
+    complete: list[int | None]
+    names: tuple[str, ...]
+
+
+# -- a network ------------------------------------------------------------------------------------------------------
+
+
+def evaluate(
+    queries: Sequence[Query], streams: Mapping[str, Stream], looks: Sequence[Look], *, time: str = "t"
+) -> dict[str, Course]:
+    """What each of the queries sends, had all been there from the start. A query follows those it reads.
+
+    The standard tables that count for an instant are those at the first look at which it was complete.
+    """
+    found: dict[str, Course] = {}
+    for query in queries:
+        found[query.name] = _course(query, streams, looks, found, time)
+    return found
+
+
+def _course(
+    query: Query, streams: Mapping[str, Stream], looks: Sequence[Look], others: Mapping[str, Course], time: str
+) -> Course:
+    names = sorted({s.table for s in _sources(query.select) if s.window is not None})
+    rows = {n: _rows_of(n, streams, others) for n in names}
+    complete = [_least([look.now[n] if n in streams else others[n].complete[i] for n in names])
+                for i, look in enumerate(looks)]  # fmt: skip
+    times = sorted({_time(row, time) for n in names for row in rows[n]})
+    answers: list[Answer] = []
+    before: Counter[Values] = Counter()
+    done: int | None = None
+    for look, end in zip(looks, complete, strict=True):
+        if end is None:
+            continue
+        for instant in _instants(query.slide, times, done, end):
+            result = _Instant(instant, rows, look.standard, time).select(query.select, {})
+            now = Counter(result)
+            if query.form == "istream":
+                answers.append(Answer(instant, list((now - before).elements())))
+            elif query.form == "dstream":
+                answers.append(Answer(instant, list((before - now).elements())))
+            else:
+                answers.append(Answer(instant, result))
+            before = now
+        done = end
+    return Course(answers, complete, tuple(name for name, _ in query.select.columns))
+
+
+def _instants(slide: int | None, times: list[int], done: int | None, end: int) -> Iterator[int]:
+    """Those in [done, end), from the first row's time on."""
+    if not times:
+        return
+    if slide is None:
+        yield from (t for t in times if (done is None or done <= t) and t < end)
+        return
+    begin = times[0] if done is None else max(done, times[0])
+    yield from (t for t in range(begin, end) if t % slide == 0)
+
+
+def _rows_of(name: str, streams: Mapping[str, Stream], others: Mapping[str, Course]) -> list[Row]:
+    if name in streams:
+        return streams[name].rows
+    course = others[name]
+    return [
+        {**dict(zip(course.names, row, strict=True)), "instant": answer.instant}
+        for answer in course.answers
+        for row in answer.rows
+    ]
+
+
+def _time(row: Row, column: str) -> int:
+    """A streaming table has a time column of its own, a result is timed by its instants."""
+    time: int = row["instant"] if "instant" in row else row[column]
+    return time
+
+
+def _least(times: Sequence[int | None]) -> int | None:
+    known = [t for t in times if t is not None]
+    return min(known) if len(known) == len(times) else None
+
+
+def _sources(select: Select) -> list[Source]:
+    """All tables of a query, those of its subqueries too."""
+    found = list(select.sources)
+    places = [e for _, e in select.columns] + [select.where, select.having] + [s.on for s in select.sources]
+    for place in places:
+        for inner in _selects(place):
+            found += _sources(inner)
+    return found
+
+
+def _selects(term: object) -> list[Select]:
+    if isinstance(term, Select):
+        return [term]
+    return [s for part in term for s in _selects(part)] if isinstance(term, tuple) else []
+
+
+# -- one instant ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Around:
+    """What an expression sees: a row of each table, the other rows of its result, those of its group."""
+
+    row: Mapping[str, Row | None]
+    peers: Sequence[Mapping[str, Row | None]] = ()
+    group: Sequence[Mapping[str, Row | None]] | None = None
+
+
+class _Instant:
+    """A query's tables at an instant."""
+
+    def __init__(
+        self, instant: int, streams: Mapping[str, list[Row]], standard: Mapping[str, Sequence[Row]], time: str
+    ) -> None:
+        self.instant = instant
+        self.streams = streams
+        self.standard = standard
+        self.time = time
+
+    def content(self, source: Source) -> list[Row]:
+        """The rows a source shows, in decreasing (time, arrival) if it is a window."""
+        if source.window is None:
+            return list(self.standard[source.table])
+        kind = source.window[0]
+        rows = [r for r in self.streams[source.table] if _time(r, self.time) <= self.instant]
+        order = sorted(range(len(rows)), key=lambda i: (_time(rows[i], self.time), i), reverse=True)
+        newest = [rows[i] for i in order]
+        if kind == "interval":
+            return self._within(newest, source.window[1])
+        if kind == "now":
+            return self._within(newest, 0)
+        if kind == "rows":
+            return newest[: source.window[1]]
+        _, columns, count, within = source.window
+        groups: dict[Values, list[tuple[int, Row]]] = {}
+        for place, row in enumerate(newest):
+            groups.setdefault(tuple(row[c] for c in columns), []).append((place, row))
+        chosen: list[tuple[int, Row]] = []
+        for members in groups.values():
+            earlier: Row | None = None
+            for place, row in reversed(members[:count]):
+                if within is None or self._within([row], within):
+                    earlier = {**row, BEFORE: earlier}
+                    chosen.append((place, earlier))
+        return [row for _, row in sorted(chosen, key=lambda pair: pair[0])]
+
+    def _within(self, rows: list[Row], length: int) -> list[Row]:
+        return [r for r in rows if _time(r, self.time) >= self.instant - length]
+
+    def select(self, select: Select, outer: Mapping[str, Row | None]) -> list[Values]:
+        joined: list[dict[str, Row | None]] = [dict(outer)]
+        for source in select.sources:
+            joined = self._join(joined, source)
+        joined = [row for row in joined if self._holds(select.where, _Around(row))]
+        results: list[Values]
+        if select.group or any(_aggregates(e) for _, e in select.columns) or select.having is not None:
+            results = []
+            for members in self._groups(joined, select.group):
+                around = _Around(members[0] if members else outer, group=members)
+                if self._holds(select.having, around):
+                    results.append(tuple(self.value(e, around) for _, e in select.columns))
+        else:
+            results = [tuple(self.value(e, _Around(row, joined)) for _, e in select.columns) for row in joined]
+        return list(dict.fromkeys(results)) if select.distinct else results
+
+    def _join(self, left: list[dict[str, Row | None]], source: Source) -> list[dict[str, Row | None]]:
+        content = self.content(source)
+        joined: list[dict[str, Row | None]] = []
+        for row in left:
+            pairs = [{**row, source.alias: other} for other in content]
+            matching = [pair for pair in pairs if self._holds(source.on, _Around(pair))]
+            if not matching and source.join == "left":
+                matching = [{**row, source.alias: None}]
+            joined += matching
+        return joined
+
+    def _groups(self, rows: list[dict[str, Row | None]], by: Sequence[Term]) -> list[list[dict[str, Row | None]]]:
+        if not by:
+            return [rows]
+        groups: dict[Values, list[dict[str, Row | None]]] = {}
+        for row in rows:
+            groups.setdefault(tuple(self.value(e, _Around(row)) for e in by), []).append(row)
+        return list(groups.values())
+
+    def _holds(self, condition: Term | None, around: _Around) -> bool:
+        return condition is None or self.truth(condition, around) is True
+
+    # -- expressions ------------------------------------------------------------------------------------------------
+
+    def value(self, term: Term, around: _Around) -> Any:
+        kind = term[0]
+        if kind == "lit":
+            return term[1]
+        if kind == "now":
+            return self.instant
+        if kind == "col":
+            row = around.row.get(term[1])
+            return None if row is None else row[term[2]]
+        if kind == "prev":
+            row = around.row[term[1]]
+            for _ in range(term[3]):
+                row = None if row is None else row[BEFORE]
+            return None if row is None else row[term[2]]
+        if kind in ("+", "-", "*"):
+            a, b = self.value(term[1], around), self.value(term[2], around)
+            return None if a is None or b is None else {"+": a + b, "-": a - b, "*": a * b}[kind]
+        if kind == "case":
+            return self.value(term[2] if self._holds(term[1], around) else term[3], around)
+        if kind == "coalesce":
+            first = self.value(term[1], around)
+            return self.value(term[2], around) if first is None else first
+        if kind == "scalar":
+            rows = self.select(term[1], around.row)
+            assert len(rows) <= 1
+            return rows[0][0] if rows else None
+        if kind in ("row_number", "rank"):
+            return self._rank(term, around)
+        return self._aggregate(term, around)
+
+    def _rank(self, term: Term, around: _Around) -> int:
+        """How many of its peers come before, and one. ROW_NUMBER is asked for total orders only. NULL is the least."""
+        _, partition, order, descending = term
+
+        def place(row: Mapping[str, Row | None]) -> tuple[Values, tuple[bool, Any]]:
+            key = self.value(order, _Around(row))
+            return tuple(self.value(e, _Around(row)) for e in partition), (key is not None, 0 if key is None else key)
+
+        part, mine = place(around.row)
+        others = [key for p, key in map(place, around.peers) if p == part]
+        return 1 + sum(key > mine if descending else key < mine for key in others)
+
+    def _aggregate(self, term: Term, around: _Around) -> Any:
+        assert around.group is not None
+        if term[0] == "count*":
+            return len(around.group)
+        every = [self.value(term[1], _Around(row)) for row in around.group]
+        known = [v for v in every if v is not None]
+        if term[0] == "count":
+            return len(known)
+        if term[0] == "distinct":
+            return len(set(known))
+        tool: Callable[[list[Any]], Any] = {"sum": sum, "min": min, "max": max}[term[0]]
+        return tool(known) if known else None
+
+    # -- conditions -------------------------------------------------------------------------------------------------
+
+    def truth(self, term: Term, around: _Around) -> bool | None:
+        """SQL's three-valued truth: None is unknown."""
+        kind = term[0]
+        if kind == "not":
+            inner = self.truth(term[1], around)
+            return None if inner is None else not inner
+        if kind in ("and", "or"):
+            both = [self.truth(term[1], around), self.truth(term[2], around)]
+            decisive = kind == "or"
+            return decisive if decisive in both else None if None in both else not decisive
+        if kind == "exists":
+            return bool(self.select(term[1], around.row))
+        value = self.value(term[1], around)
+        if kind == "null":
+            return value is None
+        if kind == "in select":
+            found = [row[0] for row in self.select(term[2], around.row)]
+            if not found:
+                return False
+            if value is None:
+                return None
+            return True if value in found else None if None in found else False
+        if kind == "in":
+            return None if value is None else value in term[2]
+        other = self.value(term[2], around)
+        if value is None or other is None:
+            return None
+        return bool({"=": value == other, "<>": value != other, "<": value < other, "<=": value <= other,
+                     ">": value > other, ">=": value >= other}[kind])  # fmt: skip
+
+
+def _aggregates(term: object) -> bool:
+    """Whether a term aggregates the rows of its own query."""
+    if not isinstance(term, tuple) or not term:
+        return False
+    if term[0] in ("count*", "count", "sum", "min", "max", "distinct"):
+        return True
+    return any(_aggregates(part) for part in term[1:])

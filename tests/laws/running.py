@@ -1,0 +1,298 @@
+"""A pond with continuous queries and the naive evaluation of them, living through the same events.
+
+Times are drawn in units: seconds of a BIGINT column, half seconds of a TIMESTAMP column.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any
+
+import millpond
+from millpond.clock import ManualClock
+from tests.laws.naive import Course, Look, Query, Row, Stream, evaluate
+from tests.laws.questions import Words
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+HALF = dt.timedelta(milliseconds=500)
+ROOT = "/dev/shm" if Path("/dev/shm").is_dir() else None
+STREAMS = ("r", "s")
+
+# Not yet so; each is told in /tmp/bugs and becomes True when it is mended.
+RESTARTS_WITH_TIMESTAMPS = True  # h2-2
+RESTART_BEFORE_FIRST_TICK = True  # h2-3
+
+Event = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The streams `r` and `s` and the pond they live in."""
+
+    timestamps: bool = False
+    lateness: tuple[int, int] = (0, 0)
+    shards: int = 1
+    shard_by_key: bool = False
+
+
+# -- what happens -----------------------------------------------------------------------------------------------------
+
+STEPS = (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, -1, -1, -2, -4)
+GAPS = (0, 0, 1, 1, 2, 2, 5, 25)
+EVENTS = ("rows",) * 9 + ("tick",) * 5 + ("advance",) * 2 + ("archive",) * 2 + ("reopen",) * 2
+CHANGES = ("insert", "insert", "delete")
+
+
+def random_setting(random: Random) -> Setting:
+    return Setting(
+        timestamps=random.random() < 0.5,
+        lateness=(random.choice([0, 0, 2, 6]), random.choice([0, 2, 6])),
+        shards=random.choice([1, 4]),
+        shard_by_key=random.random() < 0.5,
+    )
+
+
+def random_event(random: Random, kinds: Sequence[str] = EVENTS) -> Event:
+    """Rows are (step of time, k, g, v): times wander over the whole life, both streams on the same course."""
+    kind = random.choice(kinds)
+    if kind == "rows":
+        batch = [
+            (random.choice(STEPS), random.choice([None, 0, 1, 1, 2]), random.choice([None, 0, 1]), random_value(random))
+            for _ in range(random.choice([1, 1, 2, 3, 5, 8]))
+        ]
+        return ("rows", random.choice(["r", "r", "s"]), random.choice(GAPS), batch)
+    if kind == "advance":
+        return ("advance", random.choice(STREAMS), random.choice([-6, -3, 0, 1, 2, 6]))
+    if kind == "insert":
+        return ("insert", (random.choice([None, 0, 1, 1, 2]), random_value(random)))
+    if kind == "delete":
+        return ("delete", random.choice([0, 1, 2]))
+    return (kind,)
+
+
+def random_value(random: Random) -> int | None:
+    return random.choice([None, -3, -2, -1, 0, 0, 1, 1, 2, 2, 3])
+
+
+@dataclass
+class Running:
+    setting: Setting
+    start: int = 0  # the first rows come around this time
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="millpond-law-", dir=ROOT))
+        self.clock = ManualClock(1_767_225_600_000_000)
+        self.words = Words(self.setting.timestamps)
+        self.streams = {name: Stream(late) for name, late in zip(STREAMS, self.setting.lateness, strict=True)}
+        self.standard: list[Row] = []
+        self.looks: list[Look] = []
+        self.queries: list[Query] = []
+        self.time = self.start
+        self.count = 0
+        self.db = self._open()
+        self._create()
+
+    def _open(self) -> millpond.Pond:
+        config = {"auto_archive": False, "engine": "duckdb", "block_rows": 32, **self.config}
+        return millpond.connect(self.folder / "pond", clock=self.clock, **config)
+
+    def _create(self) -> None:
+        s = self.setting
+        kind = "TIMESTAMP" if s.timestamps else "BIGINT"
+        shard = " SHARD BY k" if s.shard_by_key else ""
+        for name, stream in self.streams.items():
+            self.db.sql(
+                f"CREATE STREAMING TABLE {name} (id INT, k INT, g INT, v INT, t {kind}) TIMESTAMP BY t{shard} "
+                f"LATENESS {self.words.interval(stream.lateness)} WITH (shards = {s.shards})"
+            )
+        self.db.sql("CREATE TABLE d (k INT, w INT)")
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.db.close()
+        shutil.rmtree(self.folder)
+
+    # -- events -----------------------------------------------------------------------------------------------------
+
+    def live(self, event: Event) -> None:
+        self.clock.advance(1)
+        getattr(self, f"_{event[0]}")(*event[1:])
+
+    def add(self, query: Query, start: int | None = None) -> None:
+        self.db.sql(self.words.create(query, start))
+        self.queries.append(query)
+
+    def _rows(self, name: str, gap: int, drawn: list[tuple[int, Any, Any, Any]]) -> None:
+        self.time += gap
+        batch = []
+        for step, k, g, v in drawn:
+            self.time += step
+            batch.append({"id": self.count, "k": k, "g": g, "v": v, "t": self.time})
+            self.count += 1
+        late = self.streams[name].late
+        for row in batch:
+            self.streams[name].offer(row)
+        receipt = self.db.append(name, [{**row, "t": self.moment(row["t"])} for row in batch])
+        assert receipt.late == self.streams[name].late - late
+
+    def _advance(self, name: str, ahead: int) -> None:
+        self.streams[name].advance(self.time + ahead)
+        self.db.advance(name, self.moment(self.time + ahead))
+        self.time += max(ahead, 0)
+
+    def _insert(self, row: tuple[Any, Any]) -> None:
+        self.db.append("d", [dict(zip(("k", "w"), row, strict=True))])
+        self.standard = [*self.standard, dict(zip(("k", "w"), row, strict=True))]
+
+    def _delete(self, key: int) -> None:
+        self.db.sql(f"DELETE FROM d WHERE k = {key}")
+        self.standard = [row for row in self.standard if row["k"] != key]
+
+    def _tick(self) -> None:
+        self.db.tick()
+        self._look()
+
+    def _archive(self) -> None:
+        self.db.archive()  # which evaluates first
+        self._look()
+
+    def _reopen(self) -> None:
+        if self.setting.timestamps and not RESTARTS_WITH_TIMESTAMPS:
+            return
+        if not RESTART_BEFORE_FIRST_TICK:
+            self._tick()
+            if not all(s.rows for s in self.streams.values()):
+                return
+        self.db.close()
+        self.db = self._open()
+
+    def _look(self) -> None:
+        self.looks.append(Look({n: s.now for n, s in self.streams.items()}, {"d": self.standard}))
+
+    def finish(self) -> None:
+        """Time goes on until everything that came is complete, and out of the shorter windows."""
+        for name, ahead in (("r", 9), ("s", 8)):
+            self.live(("advance", name, ahead))
+        self.live(("tick",))
+
+    # -- comparing --------------------------------------------------------------------------------------------------
+
+    def moment(self, units: int) -> Any:
+        return EPOCH + units * HALF if self.setting.timestamps else units
+
+    def units(self, value: Any) -> Any:
+        return (value - EPOCH) // HALF if isinstance(value, dt.datetime) else value
+
+    def expected(self, queries: list[Query] | None = None) -> dict[str, Course]:
+        return evaluate(self.queries if queries is None else queries, self.streams, self.looks)
+
+    def fetched(self, name: str) -> list[tuple[Any, ...]]:
+        """What a query has sent, as (columns ..., instant), once it is sure that numbers and instants are in order."""
+        found = [tuple(self.units(v) for v in row) for row in self.db.resume(name).fetch().rows()]
+        assert [row[-1] for row in found] == list(range(len(found))), "numbers have no gap"
+        instants = [row[-2] for row in found]
+        assert instants == sorted(instants), "instants never decrease"
+        return [row[:-1] for row in found]
+
+    def check(self) -> None:
+        expected = self.expected()
+        for query in self.queries:
+            self.check_query(query, expected[query.name])
+
+    def check_query(self, query: Query, course: Course, begin: int | None = None) -> None:
+        wanted = [(*row, a.instant) for a in course.answers if begin is None or a.instant >= begin for row in a.rows]
+        found = self.fetched(query.name)
+        if Counter(found) == Counter(wanted):
+            return
+        missing, surplus = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
+        instant = min(row[-1] for row in (missing + surplus))
+        raise AssertionError(
+            f"{self.words.create(query)}\nfirst wrong at {instant}\n"
+            f"expected {[r for r in wanted if r[-1] == instant]}\ngot {[r for r in found if r[-1] == instant]}"
+        )
+
+
+# -- cases ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    setting: Setting
+    queries: list[Query]
+    story: list[Event]
+
+
+def hold(law: Callable[[Case], None], case: Case) -> None:
+    """The law holds for the case; if not, the smallest case found for which it does not is told."""
+    try:
+        law(case)
+    except Exception as error:
+        small, reason = smaller(law, case, error)
+        raise AssertionError(f"{reason}\n\n{small!r}") from reason
+
+
+def smaller(law: Callable[[Case], None], case: Case, error: Exception, seconds: float = 60.0) -> tuple[Case, Exception]:
+    """Leave out what is not needed to fail, as long as there is time."""
+    limit = time.monotonic() + seconds
+    again = True
+    while again:
+        again = False
+        for candidate in _parts(case):
+            if time.monotonic() > limit:
+                return case, error
+            try:
+                law(candidate)
+            except Exception as found:
+                if type(found) is type(error):
+                    case, error, again = candidate, found, True
+                    break
+    return case, error
+
+
+def _parts(case: Case) -> Iterator[Case]:
+    for i in range(len(case.queries)):
+        if len(case.queries) > 1:
+            yield replace(case, queries=case.queries[:i] + case.queries[i + 1 :])
+    size = max(len(case.story) // 2, 1)
+    while size:
+        for i in range(0, len(case.story), size):
+            yield replace(case, story=case.story[:i] + case.story[i + size :])
+        size //= 2
+    for i, event in enumerate(case.story):
+        if event[0] == "rows":
+            for j in range(len(event[3])):
+                fewer = (*event[:3], event[3][:j] + event[3][j + 1 :])
+                yield replace(case, story=[*case.story[:i], fewer, *case.story[i + 1 :]])
+    for i, query in enumerate(case.queries):
+        select = query.select
+        for plainer in (
+            replace(select, where=None),
+            replace(select, having=None),
+            replace(select, distinct=False),
+            *(
+                replace(select, columns=select.columns[:n] + select.columns[n + 1 :])
+                for n in range(len(select.columns))
+            ),
+        ):
+            if plainer != select and plainer.columns:
+                yield replace(case, queries=[*case.queries[:i], replace(query, select=plainer), *case.queries[i + 1 :]])
+        if query.form != "rstream":
+            yield replace(case, queries=[*case.queries[:i], replace(query, form="rstream"), *case.queries[i + 1 :]])
+    for plain in (replace(case.setting, timestamps=False), replace(case.setting, shards=1, shard_by_key=False),
+                  replace(case.setting, lateness=(0, 0))):  # fmt: skip
+        if plain != case.setting:
+            yield replace(case, setting=plain)

@@ -1,0 +1,216 @@
+"""Idle tables: what is declared idle holds nobody back, until it accepts a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import millpond
+from millpond import CatalogError, Pond, UnknownName
+
+JOIN = "CREATE CONTINUOUS QUERY {} AS SELECT {}.v, {}.v AS w FROM {} [INTERVAL 10], {} [INTERVAL 10] SAMPLE INTERVAL 1"
+
+
+def join(db: Pond, name: str, one: str, two: str) -> None:
+    db.sql(JOIN.format(name, one, two, one, two))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        for name in "abc":
+            db.sql(f"CREATE STREAMING TABLE {name} (v INT, t BIGINT) TIMESTAMP BY t")
+        join(db, "ab", "a", "b")
+    return tmp_path / "pond"
+
+
+@pytest.fixture
+def db(place: Path) -> Iterator[Pond]:
+    with millpond.connect(place, auto_archive=False) as db:
+        yield db
+
+
+def told(db: Pond, query: str = "ab") -> list[str]:
+    return [line for (line,) in db.sql(f"EXPLAIN CONTINUOUS QUERY {query}").rows() if "reads" not in line][1:]
+
+
+def results(db: Pond, query: str = "ab") -> list[tuple[Any, ...]]:
+    return [row[:-1] for row in db.resume(query).fetch().rows()]
+
+
+def test_an_idle_table_does_not_hold_back(db: Pond) -> None:
+    db.append("b", [(7, 1)])
+    db.append("a", [(1, 1), (2, 3), (3, 5)])
+    db.tick()
+    assert results(db) == []
+    assert db.sql("ALTER STREAMING TABLE b SET IDLE").message == 'streaming table "b" is idle'
+    db.tick()
+    assert db.now("b") == 5
+    assert results(db) == [(1, 7, 1), (1, 7, 2), (1, 7, 3), (2, 7, 3), (1, 7, 4), (2, 7, 4)]
+    db.append("a", [(4, 6)])
+    db.tick()
+    assert db.now("b") == 6
+
+
+def test_later_rows_before_that_time_are_late_and_others_end_the_idleness(db: Pond) -> None:
+    db.idle("b")
+    db.append("a", [(1, 5)])
+    db.tick()
+    assert db.now("b") == 5
+    receipt = db.append("b", [(9, 4)])
+    assert (receipt.accepted, receipt.late) == (0, 1)
+    assert db.status()["tables"]["b"]["idle"] is True
+    assert db.append("b", [(9, 5)]).accepted == 1
+    assert db.status()["tables"]["b"]["idle"] is False
+    db.append("a", [(2, 8)])
+    db.tick()
+    assert db.now("b") == 5
+
+
+def test_active_ends_it(db: Pond) -> None:
+    db.idle("b")
+    assert db.sql("ALTER TABLE b SET ACTIVE").message == 'streaming table "b" is active'
+    db.append("a", [(1, 5)])
+    db.tick()
+    assert db.now("b") is None
+    db.idle("b")
+    db.idle("b", False)
+    db.tick()
+    assert db.now("b") is None
+
+
+def test_it_is_durable_and_so_is_the_time(place: Path) -> None:
+    with millpond.connect(place, auto_archive=False) as db:
+        db.append("b", [(1, 1)])
+        db.idle("b")
+    assert (
+        next(t for t in json.loads((place / "catalog.json").read_text())["streaming"] if t["name"] == "b")["idle"] == 1
+    )
+    with millpond.connect(place, auto_archive=False) as db:
+        assert db.status()["tables"]["b"]["idle"] is True
+        db.append("a", [(1, 5)])
+        db.tick()
+    with millpond.connect(place, auto_archive=False) as db:
+        assert db.now("b") == 5
+        db.append("b", [(1, 6)])
+    with millpond.connect(place, auto_archive=False) as db:
+        assert db.status()["tables"]["b"]["idle"] is False
+
+
+def test_several_idle_tables_follow_the_active_one(db: Pond) -> None:
+    db.sql(
+        "CREATE CONTINUOUS QUERY abc AS SELECT a.v FROM a [INTERVAL 10], b [INTERVAL 10], c [INTERVAL 10] SAMPLE INTERVAL 1"
+    )
+    db.idle("b")
+    db.idle("c")
+    db.append("a", [(1, 5)])
+    db.tick()
+    assert (db.now("b"), db.now("c")) == (5, 5)
+    db.idle("a")
+    db.tick()  # nobody leads
+    assert (db.now("a"), db.now("b"), db.now("c")) == (5, 5, 5)
+
+
+def test_of_several_queries_none_is_held_back(db: Pond) -> None:
+    join(db, "cb", "c", "b")
+    db.idle("b")
+    db.append("a", [(1, 1), (1, 8)])
+    db.tick()
+    assert db.now("b") == 8  # c has no time yet: its query waits for c and not for b
+    db.append("c", [(1, 1), (1, 3)])
+    db.tick()
+    assert (db.now("b"), db.now("ab"), db.now("cb")) == (8, 8, 3)
+
+
+def test_a_paused_query_moves_nothing(db: Pond) -> None:
+    db.idle("b")
+    join(db, "cb", "c", "b")
+    db.sql("PAUSE CONTINUOUS QUERY ab")
+    db.append("a", [(1, 8)])
+    db.tick()
+    assert db.now("b") is None
+
+
+def test_through_a_view(db: Pond) -> None:
+    db.sql("CREATE STREAMING VIEW many AS SELECT count(*) AS n FROM b [INTERVAL 10] SAMPLE INTERVAL 1")
+    db.sql("CREATE CONTINUOUS QUERY both AS SELECT a.v, n FROM a [NOW], many [NOW] SAMPLE REALTIME")
+    db.sql("DROP CONTINUOUS QUERY ab")
+    db.idle("b")
+    db.append("a", [(1, 5)])
+    db.tick()
+    assert db.now("b") == 5
+
+
+def test_the_same_results_as_with_heartbeats_by_hand(tmp_path: Path) -> None:
+    found = []
+    for idle in (True, False):
+        with millpond.connect(tmp_path / str(idle), auto_archive=False) as db:
+            for name in "ab":
+                db.sql(f"CREATE STREAMING TABLE {name} (v INT, t BIGINT) TIMESTAMP BY t")
+            join(db, "ab", "a", "b")
+            db.append("b", [(7, 1), (8, 2)])
+            if idle:
+                db.idle("b")
+            for t in (1, 2, 4, 8, 20):
+                db.append("a", [(t, t)])
+                if not idle:
+                    db.advance("b", t)
+                db.tick()
+            found.append(results(db))
+    assert found[0] == found[1]
+    assert len(found[0]) > 10
+
+
+def test_explain_says_who_holds_time_back(db: Pond) -> None:
+    assert told(db) == ["waits for the first row or heartbeat of a, b"]
+    db.append("a", [(1, 5)])
+    assert told(db) == [
+        "waits for the first row or heartbeat of b",
+        "if nothing comes from b for now: ALTER STREAMING TABLE b SET IDLE",
+    ]
+    db.append("b", [(1, 0)])
+    db.tick()
+    assert told(db) == [
+        "time is complete below 0, held back by b",
+        "if nothing comes from b for now: ALTER STREAMING TABLE b SET IDLE",
+        "next instant: 0, once time has passed it",
+    ]
+    db.idle("b")
+    db.tick()
+    assert told(db) == [
+        "b is declared idle: at each tick it takes the time of the others",
+        "time is complete below 5, held back by a",
+        "next instant: 5, once time has passed it",
+    ]
+    db.idle("a")
+    assert told(db)[2:] == ["time is complete below 5, held back by a", "next instant: 5, once time has passed it"]
+
+
+def test_one_table_gets_no_such_hint(db: Pond) -> None:
+    db.sql("CREATE CONTINUOUS QUERY alone AS SELECT v FROM a [NOW] SAMPLE INTERVAL 2")
+    db.append("a", [(1, 5)])
+    assert told(db, "alone") == ["time is complete below 5, held back by a", "next instant: 6, once time has passed it"]
+
+
+def test_what_cannot_be_idle(db: Pond) -> None:
+    db.sql("CREATE STANDARD TABLE s (x INT)")
+    with pytest.raises(CatalogError) as wrong:
+        db.sql("ALTER TABLE s SET IDLE")
+    assert str(wrong.value) == '"s" is a standard table, not a streaming table'
+    with pytest.raises(CatalogError) as wrong:
+        db.idle("ab")
+    assert str(wrong.value) == '"ab" is a continuous query, not a streaming table'
+    with pytest.raises(UnknownName) as unknown:
+        db.idle("zz")
+    assert str(unknown.value) == 'streaming table "zz" does not exist\nDetail: There is: a, b, c.'
+    with pytest.raises(millpond.SqlSyntaxError) as syntax:
+        db.sql("ALTER STREAMING TABLE a SET IDEL")
+    assert str(syntax.value) == (
+        'expected RANGE, LATENESS, IDLE or ACTIVE after SET, but found "IDEL"\n'
+        "line 1: ALTER STREAMING TABLE a SET IDEL\n                                    ^^^^\n"
+        'Hint: Did you mean "IDLE"?'
+    )
