@@ -305,6 +305,7 @@ class Report:
     tables: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)
     bars: list[dict[str, Any]] = field(default_factory=list)
     figure: Any = None
+    issue: int = 2
     _begin: float = field(default_factory=time.monotonic)
     _load: Watch = field(init=False)
 
@@ -333,7 +334,7 @@ class Report:
         print(f"\n{_markdown(title, rows)}", flush=True)
 
     def bar(self, number: int, what: str, measured: float, sign: str, limit: float) -> None:
-        """A bar of issue 2: `measured` should be `sign` ('<=' or '>=') `limit`."""
+        """A bar of the issue: `measured` should be `sign` ('<=' or '>=') `limit`."""
         met = measured <= limit if sign == "<=" else measured >= limit
         shown = rounded(measured)
         self.bars.append({"bar": number, "what": what, "measured": shown, "limit": f"{sign} {limit:g}", "met": met})
@@ -356,7 +357,9 @@ class Report:
         took = time.monotonic() - self._begin
         if self.bars:
             shown = [b | {"met": "yes" if b["met"] else "NO"} for b in self.bars]
-            self.table("Bars of issue 2" + (" (quick run: they mean nothing)" if self.options.quick else ""), shown)
+            self.table(
+                f"Bars of issue {self.issue}" + (" (quick run: they mean nothing)" if self.options.quick else ""), shown
+            )
         load = {"before": rounded(self.load_before), "median": median(during), "most": rounded(max(during))}
         print(
             f"\nload average before {load['before']}, during: median {load['median']}, most {load['most']}; {took:.0f} s"

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,11 @@ def test_sql_blocks_run(tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_setting_is_documented() -> None:
+    listed = re.findall(r"`(\w+)`", (ROOT / "docs/sql.md").read_text().partition("## Settings")[2])
+    assert [f.name for f in fields(millpond.Config) if f.name not in listed] == []
 
 
 MODULES = [

@@ -251,6 +251,7 @@ def screen_of(head: list[str], asked: list[Asked], width: int) -> Group:
 
 
 def _tell_what_next(db: millpond.Pond, folder: Path, vehicle: int, start: int, console: Console) -> None:
+    console.print("moving what is left in the tail into the archive ...")
     db.archive()
     console.print("\n[bold]how a question is answered[/bold]")
     period = f"VALID(posreports) OVERLAPS PERIOD({start - 600}, {start})"

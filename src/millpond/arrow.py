@@ -19,7 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millpond.errors import IntakeError
+from millpond.duration import to_micros
+from millpond.errors import IntakeError, brief
 from millpond.schema import INTEGERS, Column, DataType, Schema
 
 _ARROW: dict[str, pa.DataType] = {
@@ -115,16 +116,23 @@ def to_batch(rows: Any, schema: Schema, table: str, *, required: Sequence[str] =
 
 def _from_objects(rows: list[Any], schema: Schema, table: str, required: Sequence[str]) -> Offer:
     columns: dict[str, list[Any]] = {}
+    bad: dict[int, str] = {}
     if rows and isinstance(rows[0], Mapping):
-        for row in rows:
+        for index, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise IntakeError(f'table "{table}" was offered a mixture of dicts and {type(row).__name__}')
             for name in row:
-                if name not in columns:
+                if name in columns:
+                    continue
+                if isinstance(name, str):
                     columns[schema.find(name, table).name] = []
+                else:
+                    bad[index] = f"{brief(name)} is not the name of a column"
         lower = {c.lower(): c for c in columns}
-        for row in rows:
-            seen = {lower[n.lower()]: v for n, v in row.items()}
+        for index, row in enumerate(rows):
+            seen = {} if index in bad else {lower[n.lower()]: v for n, v in row.items()}
+            if len(seen) != len(row):
+                bad.setdefault(index, "a column is given twice")
             for name, values in columns.items():
                 values.append(seen.get(name))
     else:
@@ -141,7 +149,6 @@ def _from_objects(rows: list[Any], schema: Schema, table: str, required: Sequenc
                     detail=f"The columns are: {', '.join(names)}.",
                 )
         columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    bad: dict[int, str] = {}
     arrays = {name: _from_values(values, schema.find(name, table), bad) for name, values in columns.items()}
     if not arrays and not required:  # rows that give nothing at all are rows nevertheless
         arrays = {schema.names[0]: pa.nulls(len(rows), arrow_type(schema.columns[0].type))}
@@ -162,6 +169,14 @@ _NATURAL: dict[str, set[type]] = {
     "TIMESTAMP": {datetime},
     "DECIMAL": {Decimal},
 }
+# The first and last value of a type that Python has too.
+_YEARS = {
+    "TIMESTAMP": (
+        to_micros(datetime.min.replace(tzinfo=UTC)),
+        to_micros(datetime.max.replace(tzinfo=UTC)),
+    ),
+    "DATE": ((date.min - date(1970, 1, 1)).days, (date.max - date(1970, 1, 1)).days),
+}
 _REFUSALS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ArithmeticError, ValueError, TypeError)
 
 
@@ -181,7 +196,7 @@ def _convert_one_by_one(values: list[Any], column: Column, bad: dict[int, str]) 
     for index, value in enumerate(values):
         try:
             out.append(None if value is None else pa.scalar(_convert(value, column.type), kind).as_py())
-        except _REFUSALS:
+        except Exception:  # the value is the user's object and may do anything
             bad.setdefault(index, _not_a(column, value))
             out.append(None)
     return pa.array(out, kind)
@@ -239,8 +254,7 @@ def _timestamp(text: str) -> datetime:
 
 
 def _not_a(column: Column, value: Any) -> str:
-    shown = repr(value)
-    return f'column "{column.name}": {shown if len(shown) < 60 else shown[:57] + "..."} is not {_article(column.type)}'
+    return f'column "{column.name}": {brief(value)} is not {_article(column.type)}'
 
 
 def _article(kind: DataType) -> str:
@@ -278,6 +292,7 @@ def _from_arrow(
             arrays.append(array)
         else:
             arrays.append(_cast(array, column, bad))
+        _check_years(arrays[-1], column, bad)
     result = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema))
     if not bad:
         return Offer(result)
@@ -302,22 +317,57 @@ def _cast(array: pa.Array, column: Column, bad: dict[int, str]) -> pa.Array:
             hint="Convert the column first.",
         ) from error
     except pa.ArrowInvalid:
-        return _convert_one_by_one(array.to_pylist(), column, bad)
+        return _convert_one_by_one(python_values(array), column, bad)
+
+
+def _check_years(array: pa.Array, column: Column, bad: dict[int, str]) -> None:
+    """Times that no `datetime` can be: whoever reads them in Python would fail."""
+    if column.type.name not in _YEARS or len(array) == array.null_count:
+        return
+    low, high = _YEARS[column.type.name]
+    numbers = array.view(pa.int32() if column.type.name == "DATE" else pa.int64())
+    both = pc.min_max(numbers)
+    if both["min"].as_py() >= low and both["max"].as_py() <= high:
+        return
+    for index, number in enumerate(numbers.to_pylist()):
+        if number is not None and not low <= number <= high:
+            bad.setdefault(index, f'column "{column.name}": the time is outside of the years 1 to 9999')
+
+
+def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Values as Python has them; a time that no `datetime` can be is a text."""
+    try:
+        values: list[Any] = column.to_pylist()
+        return values
+    except (OverflowError, ValueError):
+        return [_python_value(scalar) for scalar in column]
+
+
+def _python_value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return f"{scalar.value} as {scalar.type}"
 
 
 def _row(batch: pa.RecordBatch, index: int) -> dict[str, Any]:
-    row: dict[str, Any] = batch.slice(index, 1).to_pylist()[0]
-    return row
+    part = batch.slice(index, 1)
+    return {name: python_values(part.column(i))[0] for i, name in enumerate(batch.schema.names)}
 
 
 def _text(row: Any) -> str:
-    text = json.dumps(row if isinstance(row, (Mapping, str)) else list(row), default=str, ensure_ascii=False)
+    try:
+        text = json.dumps(row if isinstance(row, (Mapping, str)) else list(row), default=str, ensure_ascii=False)
+    except Exception:  # the values are the user's objects and may do anything
+        items = row.items() if isinstance(row, Mapping) else enumerate(row)
+        text = json.dumps({key if isinstance(key, str) else brief(key): brief(value) for key, value in items})
     return text.encode(errors="backslashreplace").decode()  # half a surrogate pair is no text
 
 
 def row_texts(batch: pa.RecordBatch) -> list[str]:
     """Each row as JSON text, for `_rejected` tables."""
-    return [_text(row) for row in batch.to_pylist()]
+    columns = [python_values(column) for column in batch.columns]
+    return [_text(dict(zip(batch.schema.names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

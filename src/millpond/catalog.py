@@ -8,23 +8,35 @@ atomic replacement. Names are unique over all kinds of relation regardless of ca
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from millpond.durable import write_file
-from millpond.duration import TimeUnit
+from millpond.duration import TimeUnit, moment
 from millpond.errors import CatalogError, CorruptBlock, UnknownName
 from millpond.failpoints import reach
 from millpond.schema import Column, DataType, Schema
 
 FILE = "catalog.json"
 REJECTED_SUFFIX = "_rejected"
+_LONGEST_FILE_NAME = 40
 REJECTED_COLUMNS = Schema.of(
     [("arrival", "TIMESTAMP"), ("reason", "STRING"), ("source", "STRING"), ("position", "STRING"), ("row", "STRING")]
 )
+
+
+def file_name(name: str) -> str:
+    """What of a user's name can be part of a file's name: never a path, never too long, perhaps not even unique."""
+    return re.sub(r"[^A-Za-z0-9_]", "", name)[:_LONGEST_FILE_NAME]
+
+
+def folder_name(name: str, number: int) -> str:
+    """The folder of something that has this name now. `number` makes it the only one (see `Catalog.made`)."""
+    return f"{file_name(name)}-{number}"
 
 
 @dataclass(frozen=True)
@@ -63,13 +75,13 @@ class StreamingTable:
         """A time as the user writes it."""
         if self.unit is TimeUnit.SECOND:
             return str(ticks)
-        return str(datetime(1970, 1, 1) + timedelta(microseconds=int(ticks)))
+        return str(moment(ticks).replace(tzinfo=None))
 
     def value(self, ticks: int | None) -> Any:
         """A time as a value of the time column."""
         if ticks is None or self.unit is TimeUnit.SECOND:
             return ticks
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks)
+        return moment(ticks)
 
     @property
     def indexed(self) -> tuple[str, ...]:
@@ -107,13 +119,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Feed:
-    """A continuous insert: `sql` is the SELECT over `source` whose rows go to `columns` of `table`."""
+    """A continuous insert: `sql` is the SELECT over `source` whose rows go to `columns` of `table`.
+
+    `folder` is where it remembers what it has read, and the name of its position: another feed never has the same.
+    """
 
     name: str
     table: str
     source: str
     columns: tuple[str, ...]
     sql: str
+    folder: str
 
 
 INSTANT = "instant"  # the time column of every result
@@ -301,7 +317,7 @@ class Catalog:
         return self._next(sources={**self.sources, source.name.lower(): source})
 
     def with_feed(self, feed: Feed) -> Catalog:
-        return self._next(feeds={**self.feeds, feed.name.lower(): feed})
+        return self._next(feeds={**self.feeds, feed.name.lower(): feed}, made=self.made + 1)
 
     def with_query(self, query: ContinuousQuery) -> Catalog:
         return self._next(queries={**self.queries, query.name.lower(): query}, made=self.made + 1)
@@ -376,7 +392,7 @@ class Catalog:
 
     def save(self, pond: Path) -> None:
         reach("catalog.before_save")
-        write_file(pond / FILE, json.dumps(_to_json(self), indent=1).encode())
+        write_file(pond / FILE, json.dumps(_to_json(self)).encode())
         reach("catalog.after_save")
 
     @classmethod
@@ -454,7 +470,14 @@ def _to_json(catalog: Catalog) -> dict[str, Any]:
             for s in catalog.sources.values()
         ],
         "feeds": [
-            {"name": f.name, "table": f.table, "source": f.source, "columns": f.columns, "sql": f.sql}
+            {
+                "name": f.name,
+                "table": f.table,
+                "source": f.source,
+                "columns": f.columns,
+                "sql": f.sql,
+                "folder": f.folder,
+            }
             for f in catalog.feeds.values()
         ],
         "queries": [
@@ -526,7 +549,9 @@ def _from_json(data: dict[str, Any]) -> Catalog:
         for s in data["sources"]
     }
     feeds = {
-        f["name"].lower(): Feed(f["name"], f["table"], f["source"], tuple(f["columns"]), f["sql"])
+        f["name"].lower(): Feed(
+            f["name"], f["table"], f["source"], tuple(f["columns"]), f["sql"], f.get("folder", f["name"])
+        )
         for f in data["feeds"]
     }
     queries = {}

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from millpond.errors import DiskFull
+from millpond.errors import DiskFull, PondError
 from millpond.failpoints import reach
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -70,6 +71,13 @@ def make_folder(folder: Path) -> None:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # a folder that is there counts as synced
             raise
+
+
+def delete_folder(folder: Path, pond: Path) -> None:
+    """Delete a folder of a pond and what is in it; one that is not inside the pond is never touched."""
+    if Path(os.path.abspath(pond)) not in Path(os.path.abspath(folder)).parents:
+        raise PondError(f'"{folder}" is not inside the pond "{pond}"', hint="It was not deleted.")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:

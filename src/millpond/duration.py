@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from millpond.errors import SqlError
 
@@ -23,6 +23,11 @@ UNITS = {
 }
 SHORT = {"US": "MICROSECOND", "MS": "MILLISECOND", "S": "SECOND", "M": "MINUTE", "H": "HOUR", "D": "DAY", "W": "WEEK",
          "SEC": "SECOND", "MIN": "MINUTE"}  # fmt: skip
+
+
+# So that the difference of a time and a length, and twice that, is a 64-bit integer.
+_LONGEST = timedelta(days=50_000_000) // timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TimeUnit(enum.Enum):
@@ -41,7 +46,30 @@ class TimeUnit(enum.Enum):
                 detail="An integer time column counts whole seconds.",
                 hint="Use whole seconds, or a TIMESTAMP time column.",
             )
+        if whole > _LONGEST:
+            raise SqlError(
+                f"interval {describe(duration)} is too long",
+                detail="A TIMESTAMP time column counts microseconds.",
+                hint="Use at most 50,000,000 days.",
+            )
         return whole
+
+
+def to_micros(value: datetime) -> int:
+    """A moment as microseconds since 1970."""
+    return (value - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(micros: int) -> datetime:
+    """Microseconds since 1970 as a `datetime`; beyond the years 1 to 9999 the nearest there is.
+
+    >>> moment(2**62).year
+    9999
+    """
+    try:
+        return _EPOCH + timedelta(microseconds=int(micros))
+    except OverflowError:
+        return (datetime.min if micros < 0 else datetime.max).replace(tzinfo=UTC)
 
 
 def duration(amount: str | int | float, unit: str = "SECOND") -> timedelta:

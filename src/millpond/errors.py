@@ -59,6 +59,15 @@ def nearest(name: str, existing: Iterable[str], *, cutoff: float = 0.6) -> str |
     return by_lower[close[0]] if close else None
 
 
+def brief(value: object, longest: int = 60) -> str:
+    """A user's value as a message shows it; one that cannot be shown is named by its type."""
+    try:
+        text = repr(value)
+    except Exception:  # it is the user's object: its repr may do anything
+        text = f"<{type(value).__name__}>"
+    return text if len(text) < longest else text[: longest - 3] + "..."
+
+
 class MillpondError(Exception):
     """Root of all errors raised by millpond."""
 

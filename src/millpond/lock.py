@@ -1,6 +1,9 @@
 """One writer at a time. The lock is the operating system's (`flock`), so it ends with the process, however that ends.
 
 The lock file also says who holds it, for the message to a second writer; that text has no other meaning.
+
+Whoever only wants to know whether there is a writer must not get in the way of one. So the writer holds a lock on a
+second file too, and the curious try that one: a writer who meets them waits for the moment they take.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from millpond.durable import disk_errors
 from millpond.errors import SecondWriter
 
 FILE = "writer.lock"
+SIGN = "writer.sign"
 
 
 class WriterLock:
@@ -23,6 +27,7 @@ class WriterLock:
         self._path = pond / FILE
         self._pond = pond
         self._handle: int | None = None
+        self._sign: int | None = None
 
     @property
     def held(self) -> bool:
@@ -48,12 +53,17 @@ class WriterLock:
             with disk_errors(self._path):
                 os.ftruncate(handle, 0)
                 os.pwrite(handle, who, 0)
+                sign = os.open(self._path.with_name(SIGN), os.O_RDWR | os.O_CREAT, 0o644)
+                fcntl.flock(sign, fcntl.LOCK_EX)
         except BaseException:
             os.close(handle)
             raise
-        self._handle = handle
+        self._handle, self._sign = handle, sign
 
     def release(self) -> None:
+        if self._sign is not None:
+            os.close(self._sign)
+            self._sign = None
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -71,11 +81,11 @@ def holder(pond: Path) -> str | None:
 def is_written(pond: Path) -> bool:
     """Whether some process holds the writer lock now."""
     try:
-        handle = os.open(pond / FILE, os.O_RDWR)
+        handle = os.open(pond / SIGN, os.O_RDONLY)
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: the curious do not see each other
         return False
     except OSError:
         return True

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
-from millpond.durable import make_folder, write_file
+from millpond.durable import delete_folder, make_folder, write_file
 from millpond.errors import IntakeError, JavaMissing, NotAPond, PondError
 from millpond.ingest.feed import FeedProgress, FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
@@ -53,6 +53,7 @@ from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
+from millpond.table.work import CompactTask
 from millpond.tick.pipeline import Outcome, Pipeline, Work
 
 MARKER = "millpond.json"
@@ -277,16 +278,29 @@ class Pond:
         self._check_open()
         self.own()
         if self._pipeline is not None and self._pipeline.alive:
-            self._pipeline.flush(timeout)
+            self._pipeline.flush(timeout, self._all_archived())
         else:
             self.archive_in_place()
 
     def archive_in_place(self) -> None:
         """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
         with self.work:
+            goal = self._all_archived()
+            reached = False
             while tasks := self.next_tasks(force=True):
+                if reached and not any(isinstance(task, CompactTask) for task in tasks):
+                    break  # the rest was appended meanwhile
                 name = f"here-{uuid.uuid4().hex[:8]}"
                 self.commit_results([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
+                reached = goal()
+
+    def _all_archived(self) -> Callable[[], bool]:
+        """Tells whether the rows accepted by now are in the archive, as far as their tables are still there."""
+        ends = [(t, t.next_row, t.next_rejected) for t in self.streams().values() if t.damage is None]
+        return lambda: all(
+            not t.writing or (t.rows.tail.start >= rows and t.rejected.tail.start >= rejected)
+            for t, rows, rejected in ends
+        )
 
     def next_tasks(self, *, force: bool) -> Sequence[Work]:
         """Called by the pipeline under `work`: what is due now. Shards of continuous queries first, then the archive."""
@@ -308,6 +322,11 @@ class Pond:
             self._keeper.commit(self._round, files, self.streams())
 
     # -- state ------------------------------------------------------------------------------------------------------
+
+    def durations(self) -> list[float]:
+        """Seconds that the last ticks of the pipeline took."""
+        pipeline = self._pipeline
+        return [] if pipeline is None else list(pipeline.durations)
 
     def status(self) -> dict[str, Any]:
         """What the pond holds and does, as plain values."""
@@ -344,7 +363,7 @@ class Pond:
             "written": self._lock.held or is_written(self.folder),
             "tables": tables,
             "standard_tables": sorted(t.name for t in self.catalog.standard.values()),
-            "feeds": {name: _feed_state(self._feeds.get(name)) for name in self.catalog.feeds},
+            "feeds": self.feed_states(),
             "queries": queries,
             "triggers": [_trigger_state(state) for state in self.triggers.states()],
             "pipeline": None
@@ -415,6 +434,10 @@ class Pond:
                             del self._streams[name]
                 for standard in self._standards.values():
                     standard.refresh()
+                for definition in self.catalog.standard.values():
+                    if definition.postgres is None:
+                        with contextlib.suppress(PondError):  # whoever asks it will be told
+                            self.standard(definition).store.delete_strays(self.clock.micros() / 1e6)
                 for table in self.streams().values():
                     table.become_writer()
                     for store in (table.rows, table.rejected):
@@ -549,6 +572,10 @@ class Pond:
 
     # -- feeds ------------------------------------------------------------------------------------------------------
 
+    def feed_states(self) -> dict[str, dict[str, Any]]:
+        """What each feed has done in this process."""
+        return {name: _feed_state(self._feeds.get(name)) for name in self.catalog.feeds}
+
     def start_feed(self, feed: Feed) -> None:
         with self.work:
             running = self._feeds.get(feed.name)
@@ -568,18 +595,18 @@ class Pond:
                     runner.stop()
                     raise
             except BaseException:
-                shutil.rmtree(journal, ignore_errors=True)
+                delete_folder(journal, self.folder)
                 raise
             self._run_feed(runner)
 
     def _journal(self, feed: Feed) -> Path:
-        return self.folder / "feeds" / feed.name
+        return self.folder / "feeds" / feed.folder
 
     def _make_feed(self, feed: Feed) -> FeedRunner:
         transform = feed_transform(self, feed)
         reader = open_source(self.catalog.source(feed.source), self._journal(feed), self.clock)
         try:
-            position = self.stream(feed.table).state.positions.get(feed.name)
+            position = self.stream(feed.table).state.positions.get(feed.folder)
             if position is not None:
                 reader.seek(position)
         except BaseException:
@@ -587,7 +614,7 @@ class Pond:
             raise
 
         def offer(rows: Any, origin: Origin, bad: Sequence[BadRow]) -> Receipt:
-            return self.intake(feed.table).offer(rows, origin, bad=bad)
+            return self.intake(feed.table).offer(rows, replace(origin, key=feed.folder), bad=bad)
 
         return FeedRunner(feed.name, reader, offer, transform, self.clock)
 
@@ -595,10 +622,15 @@ class Pond:
         self._feeds[runner.name] = runner
         runner.start()
 
-    def stop_feed(self, name: str) -> None:
-        runner = self._feeds.pop(name, None)
+    def stop_feed(self, feed: Feed) -> None:
+        """End a dropped feed. Its position goes with the next frame of the table; nobody asks for it any more."""
+        runner = self._feeds.pop(feed.name, None)
         if runner is not None:
             runner.stop(30.0)
+        table = self.stream(feed.table)
+        with table.lock:
+            rest = {key: at for key, at in table.state.positions.items() if key != feed.folder}
+            table.state = replace(table.state, positions=rest)
 
     # -- the shelf: what the planner asks for -----------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millpond.arrow import python_values
+
 if TYPE_CHECKING:
     import pandas
 
@@ -44,7 +46,7 @@ class Result:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch in self._rows.to_batches():
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*(python_values(column) for column in batch.columns), strict=True)
 
     def __len__(self) -> int:
         return int(self._rows.num_rows)

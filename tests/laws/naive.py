@@ -9,7 +9,7 @@ The grammar, as plain tuples. Times and lengths of time are integers, all in the
     window      ("interval", i) | ("now",) | ("rows", k) | ("keyed", columns, k, within or None)
     expression  ("col", alias, name) | ("prev", alias, name, n) | ("lit", value) | ("now",) | ("+" | "-" | "*", a, b)
                 | ("case", condition, a, b) | ("coalesce", a, b) | ("scalar", Select)
-                | ("count*",) | ("count" | "sum" | "min" | "max" | "distinct", expression)       aggregates
+                | ("count*",) | ("count" | "sum" | "avg" | "min" | "max" | "distinct", expression)   aggregates
                 | ("row_number" | "rank", partition expressions, order expression, descending)    window functions
     condition   ("=" | "<>" | "<" | "<=" | ">" | ">=", a, b) | ("in", a, values) | ("null", a) | ("not", c)
                 | ("and" | "or", c, d) | ("in select", a, Select) | ("exists", Select)
@@ -131,7 +131,7 @@ def evaluate(
 def _course(
     query: Query, streams: Mapping[str, Stream], looks: Sequence[Look], others: Mapping[str, Course], time: str
 ) -> Course:
-    names = sorted({s.table for s in _sources(query.select) if s.window is not None})
+    names = inputs(query.select)
     rows = {n: _rows_of(n, streams, others) for n in names}
     complete = [_least([look.now[n] if n in streams else others[n].complete[i] for n in names])
                 for i, look in enumerate(looks)]  # fmt: skip
@@ -187,6 +187,11 @@ def _time(row: Row, column: str) -> int:
 def _least(times: Sequence[int | None]) -> int | None:
     known = [t for t in times if t is not None]
     return min(known) if len(known) == len(times) else None
+
+
+def inputs(select: Select) -> list[str]:
+    """The streams and results whose windows a query reads."""
+    return sorted({s.table for s in _sources(select) if s.window is not None})
 
 
 def _sources(select: Select) -> list[Source]:
@@ -350,6 +355,8 @@ class _Instant:
             return len(known)
         if term[0] == "distinct":
             return len(set(known))
+        if term[0] == "avg":
+            return sum(known) / len(known) if known else None
         tool: Callable[[list[Any]], Any] = {"sum": sum, "min": min, "max": max}[term[0]]
         return tool(known) if known else None
 
@@ -390,6 +397,6 @@ def _aggregates(term: object) -> bool:
     """Whether a term aggregates the rows of its own query."""
     if not isinstance(term, tuple) or not term:
         return False
-    if term[0] in ("count*", "count", "sum", "min", "max", "distinct"):
+    if term[0] in ("count*", "count", "sum", "avg", "min", "max", "distinct"):
         return True
     return any(_aggregates(part) for part in term[1:])

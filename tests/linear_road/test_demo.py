@@ -55,7 +55,9 @@ def test_a_demo_that_is_running_is_left_alone(tmp_path: Path) -> None:
         demo.claim(db)
         with pytest.raises(millpond.PondError) as caught:
             demo.run_demo(folder, live_seconds=5, history_minutes=1)
-        assert str(caught.value).startswith(f'pond "{folder}" is in use, by a demo or another program\nDetail: Process ')
+        assert str(caught.value).startswith(
+            f'pond "{folder}" is in use, by a demo or another program\nDetail: Process '
+        )
         assert str(caught.value).endswith("Hint: Let it end, or give another folder with --pond.")
         db.sql("CREATE STANDARD TABLE precious (a INT)")
 
@@ -76,7 +78,11 @@ def test_the_demo_marks_its_pond_and_tells_its_progress_without_a_terminal(
     demo.run_demo(tmp_path / "demo", live_seconds=2, history_minutes=1)
     lines = output.getvalue().splitlines()
     assert any(re.match(r"loading history: minute 1 of 1, [\d,]+ reports, [\d,]+/s$", line) for line in lines)
-    live = [line for line in lines if re.match(r"simulated time 00:01:0\d, .* in the tail, .*; 4 questions in \d+ ms$", line)]
+    live = [
+        line
+        for line in lines
+        if re.match(r"simulated time 00:01:0\d, .* in the tail, .*; 4 questions in \d+ ms$", line)
+    ]
     assert len(live) == 2
     assert (tmp_path / "demo" / demo.MARKER).exists()
     demo.clear_earlier(tmp_path / "demo")
@@ -97,7 +103,13 @@ def answers() -> list[demo.Asked]:
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 24)])
 def test_the_live_screen_fits_the_terminal(width: int, height: int) -> None:
-    table = {"rows": 12_345_678, "tail_rows": 1_234_567, "archived_rows": 11_111_111, "files": 123, "bytes": 123_400_000}
+    table = {
+        "rows": 12_345_678,
+        "tail_rows": 1_234_567,
+        "archived_rows": 11_111_111,
+        "files": 123,
+        "bytes": 123_400_000,
+    }
     state = {"tables": {"posreports": table}, "pipeline": {"ready": True, "ticks": 0}}
     head = demo.head_lines(state, 7200, 1234, 12.3)
     console = Console(width=width, height=height, file=io.StringIO(), record=True, color_system=None)

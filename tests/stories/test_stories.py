@@ -251,7 +251,9 @@ class Teller:
                 continue
             self._take(step)
             self._clock.advance(1)
-            if step.kind in ("?", "?~", "now", "changes", "changes~") or (step.kind == "!" and step.text.startswith(READS)):
+            if step.kind in ("?", "?~", "now", "changes", "changes~") or (
+                step.kind == "!" and step.text.startswith(READS)
+            ):
                 continue  # nothing changed
             if self._condition.cold:
                 self._pond.archive()

@@ -25,7 +25,7 @@ TABLE = StreamingTable(
 )
 STANDARD = StandardTable("owners", Schema.of([("vid", "INT")]), "owners-1", "postgresql://h/d", "public.owners")
 SOURCE = Source("cars", "files", "/data", COLUMNS, "json", {"pattern": "*.x"})
-FEED = Feed("reports_from_cars", "reports", "cars", ("vid", "t"), "INSERT INTO reports SELECT vid, t FROM cars")
+FEED = Feed("reports_from_cars", "reports", "cars", ("vid", "t"), "INSERT INTO reports SELECT vid, t FROM cars", "reports_from_cars-4")
 
 
 def full() -> Catalog:
@@ -41,7 +41,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 def test_each_change_is_a_version() -> None:
     assert full().version == 4
-    assert full().made == 2
+    assert full().made == 3
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}'])

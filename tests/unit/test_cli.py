@@ -138,12 +138,56 @@ def test_the_live_line() -> None:
     )
     state["pipeline"] = {"ticks": 7, "ready": True}
     assert status_line(state, 0).endswith("| 7 ticks")
+    state["pipeline"] = {"ticks": 0, "ready": True}
+    assert status_line(state, 0).endswith("| nothing to archive yet")
+    state["pipeline"] = {"ticks": 0, "ready": False}
+    assert status_line(state, 0).endswith("| starting Spark")
 
 
 def test_help_needs_no_pond() -> None:
     result = run("--help")
     assert result.exit_code == 0
     assert all(command in result.stdout for command in ("sql", "run", "status", "demo"))
+    assert "..." not in result.stdout.partition("Commands:")[2], "a summary is cut"
+
+
+def test_the_version() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"millpond {millpond.__version__}\n")
+
+
+def test_a_feed_made_from_the_shell_says_how_to_run_it(pond: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    made = run(
+        "sql", "--pond", pond,
+        f"CREATE SOURCE s (vid INT, name STRING, t BIGINT) FROM FILES '{tmp_path / 'in'}'; INSERT INTO r SELECT * FROM s",
+    )  # fmt: skip
+    assert made.stdout == (
+        'source "s" created\nfeed "r_from_s" created: rows of "s" flow into "r"\n'
+        f"This command ends now: start `millpond run --pond {pond}` to let them flow.\n"
+    )
+    assert 'feed "r_from_s": defined, not running here\n' in run("status", "--pond", pond).stdout
+    feeds = json.loads(run("status", "--pond", pond, "--format", "json").stdout)["feeds"]
+    assert feeds["r_from_s"]["state"] == "defined, not running here"
+    assert feeds["r_from_s"]["running"] is False
+
+
+def test_who_waits_for_spark_is_told(pond: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without starting it: the start fails right after it is announced."""
+    from millpond.spark import session
+
+    def fail(_builder: object) -> None:
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(session, "_session", None)
+    monkeypatch.setattr(session, "find_java", lambda: "java")
+    monkeypatch.setattr(session, "_launch", fail)
+    result = run("sql", "--pond", pond, "SELECT count(*) FROM range(3)")
+    assert result.stderr.splitlines()[:2] == [
+        "starting Spark, because function range is only proved on Spark; some seconds to a minute",
+        "error: Spark could not be started",
+    ]
+    assert result.exit_code == 1
 
 
 # -- subscribe ------------------------------------------------------------------------------------------------------

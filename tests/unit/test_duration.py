@@ -67,6 +67,12 @@ def test_texts(text: str, expected: timedelta) -> None:
             "Detail: An integer time column counts whole seconds.\n"
             "Hint: Use whole seconds, or a TIMESTAMP time column.",
         ),
+        (
+            lambda: TimeUnit.MICROSECOND.ticks(timedelta(days=999_999_999)),
+            "interval 999999999 days is too long\n"
+            "Detail: A TIMESTAMP time column counts microseconds.\n"
+            "Hint: Use at most 50,000,000 days.",
+        ),
     ],
 )
 def test_messages(call: object, message: str) -> None:

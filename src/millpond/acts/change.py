@@ -76,16 +76,18 @@ def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
 
 
 def delete(pond: Pond, statement: st.Delete) -> Result:
-    select = exp.select(exp.column(SEQ)).from_(statement.table)
-    count = _change(pond, statement, select, statement.where, {})
+    count = _change(pond, statement, _rows_of(statement.table), statement.where, {})
     return Result(message=f"{count} rows deleted")
 
 
 def update(pond: Pond, statement: st.Update) -> Result:
     assignments = {name.lower(): value for name, value in statement.assignments}
-    select = exp.select(exp.column(SEQ)).from_(statement.table)
-    count = _change(pond, statement, select, statement.where, assignments)
+    count = _change(pond, statement, _rows_of(statement.table), statement.where, assignments)
     return Result(message=f"{count} rows updated")
+
+
+def _rows_of(table: str) -> exp.Select:
+    return exp.select(exp.column(SEQ)).from_(exp.Table(this=exp.to_identifier(table, quoted=True)))
 
 
 def _change(
@@ -119,6 +121,7 @@ def _change(
             # Rows that arrive from here on are not part of this statement.
             select = select.where(f"{SEQ} < {store.manifest.current.position}")
         else:
+            target = pond.catalog.standard_table(target.name)
             store, columns = pond.standard(target).store, with_seq(target.columns)
         rows = ask(pond, plan_query(pond, select, statement.sql)).sort_by(SEQ)
         if rows.num_rows:
@@ -134,6 +137,8 @@ def _rewrite(pond: Pond, store: Store, columns: Schema, rows: pa.Table, change: 
     reach("update.before_commit")
     store.commit(add=add, remove=remove, operation="UPDATE", now_ms=clock.micros() // 1000, age=clock.monotonic())
     reach("update.after_commit")
+    store.manifest.checkpoint()
+    store.delete_removed(clock.monotonic())
 
 
 def _told(receipt: Receipt) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from millpond.catalog import INSTANT, Catalog, ContinuousQuery
+from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
 from millpond.duration import describe
 from millpond.errors import CatalogError, SqlError
 from millpond.network.prepare import Prepared, prepare, prepare_tree, replace_window
@@ -37,7 +37,7 @@ def create(pond: Pond, statement: st.CreateQuery) -> Result:
             form=body.form,
             slide=body.slide,
             columns=Schema(()),
-            folder=f"{name}-{catalog.made}",
+            folder=folder_name(name, catalog.made),
             reads=(),
             history=statement.history,
             view=statement.view,

@@ -6,7 +6,6 @@ them; and the other way round for a DROP.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,17 @@ from millpond.acts import continuous, functions, idle
 from millpond.acts.ask import ask, plan_query
 from millpond.acts.values import as_query
 from millpond.arrow import arrow_schema, schema_of
-from millpond.catalog import REJECTED_SUFFIX, Catalog, Index, Source, StandardTable, StreamingTable, kind_of
+from millpond.catalog import (
+    REJECTED_SUFFIX,
+    Catalog,
+    Index,
+    Source,
+    StandardTable,
+    StreamingTable,
+    folder_name,
+    kind_of,
+)
+from millpond.durable import delete_folder
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql
 from millpond.failpoints import reach
 from millpond.result import Result
@@ -61,7 +70,7 @@ def create_standard(pond: Pond, statement: st.CreateStandardTable) -> Result:
         else:
             columns = define.folded(statement.columns)
         table = StandardTable(
-            name, columns, f"{name}-{pond.catalog.made}", statement.postgres, statement.postgres_table
+            name, columns, folder_name(name, pond.catalog.made), statement.postgres, statement.postgres_table
         )
         if table.postgres is None:
             StandardStore.create(pond.folder, table, pond.clock)
@@ -138,9 +147,11 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
         if statement.kind == "feed":
             if statement.if_exists and statement.name.lower() not in catalog.feeds:
                 return Result(message=f'there is no feed "{statement.name}"')
-            pond.change_catalog(catalog.without_feed(statement.name))
-            pond.stop_feed(statement.name.lower())
-            shutil.rmtree(pond.folder / "feeds" / statement.name.lower(), ignore_errors=True)
+            changed = catalog.without_feed(statement.name)
+            feed = catalog.feeds[statement.name.lower()]
+            pond.change_catalog(changed)
+            pond.stop_feed(feed)
+            delete_folder(pond.folder / "feeds" / feed.folder, pond.folder)
             return Result(message=f'feed "{statement.name}" dropped')
         found = _to_drop(pond, statement, catalog)
         if found is None:
@@ -148,9 +159,9 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
         pond.change_catalog(catalog.without(found.name))
         pond.forget(found.name)
         if isinstance(found, StreamingTable):
-            shutil.rmtree(pond.folder / "tables" / found.folder, ignore_errors=True)
+            delete_folder(pond.folder / "tables" / found.folder, pond.folder)
         elif isinstance(found, StandardTable) and found.postgres is None:
-            shutil.rmtree(pond.folder / "standard" / found.folder, ignore_errors=True)
+            delete_folder(pond.folder / "standard" / found.folder, pond.folder)
     return Result(message=f'{kind_of(found)} "{found.name}" dropped')
 
 

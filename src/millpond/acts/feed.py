@@ -9,8 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.acts.values import as_query, givable
-from millpond.catalog import Feed, StandardTable, StreamingTable
-from millpond.errors import CatalogError, SqlError, UnsupportedSql
+from millpond.catalog import Feed, StandardTable, StreamingTable, folder_name
+from millpond.errors import CatalogError, EngineError, SqlError, UnsupportedSql
 from millpond.query.bind import Bound, bind
 from millpond.query.local import with_relations
 from millpond.result import Result
@@ -62,7 +62,8 @@ def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | Stand
     with pond.work:
         if name in pond.catalog.feeds:
             raise CatalogError(f'feed "{name}" exists already', hint=f"Drop it first: DROP FEED {name}.")
-        pond.add_feed(Feed(name, target.name, source.name, tuple(wanted), text))
+        folder = folder_name(name, pond.catalog.made)
+        pond.add_feed(Feed(name, target.name, source.name, tuple(wanted), text, folder))
     return Result(message=f'feed "{name}" created: rows of "{source.name}" flow into "{target.name}"')
 
 
@@ -81,7 +82,14 @@ def transform(pond: Pond, feed: Feed) -> Callable[[pa.Table], pa.Table]:
             "this SELECT cannot run in a feed", detail=str(refusal), hint="Use simpler expressions."
         ) from refusal
     local = pond.local
-    return lambda rows: local.run_over(text, {"offered": rows}, bound.functions).rename_columns(columns)
+
+    def run(rows: pa.Table) -> pa.Table:
+        try:
+            return local.run_over(text, {"offered": rows}, bound.functions).rename_columns(columns)
+        except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
+            raise EngineError(f"this row cannot be taken by a feed: {refusal}") from refusal
+
+    return run
 
 
 def _has_state(tree: exp.Query) -> bool:

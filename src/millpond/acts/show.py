@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from millpond.acts import continuous, functions, trigger
 from millpond.catalog import REJECTED_SUFFIX, StreamingTable
-from millpond.duration import TimeUnit, describe
+from millpond.duration import describe
 from millpond.errors import UnknownName
 from millpond.result import Result
 from millpond.schema import Schema
@@ -74,10 +73,28 @@ def show(pond: Pond, statement: st.Show) -> Result:
         ]
         return _listed(rows, ["name", "kind", "location", "format"])
     if statement.kind == "feeds":
-        rows = [{"name": f.name, "source": f.source, "table": f.table, "sql": f.sql} for f in catalog.feeds.values()]
-        return _listed(rows, ["name", "source", "table", "sql"])
+        return _show_feeds(pond)
     counts = [{"table": n, "late": t.state.late, "malformed": t.state.malformed} for n, t in pond.streams().items()]
     return _listed(counts, ["table", "late", "malformed"])
+
+
+def _show_feeds(pond: Pond) -> Result:
+    rows = []
+    for name, state in pond.feed_states().items():
+        feed = pond.catalog.feeds[name]
+        trouble = state["error"] or state["trouble"]
+        rows.append(
+            {
+                "name": feed.name,
+                "source": feed.source,
+                "table": feed.table,
+                "state": state["state"],
+                "rejected": state["rejected"],
+                "trouble": trouble.splitlines()[0] if trouble else None,
+                "sql": feed.sql,
+            }
+        )
+    return _listed(rows, ["name", "source", "table", "state", "rejected", "trouble", "sql"])
 
 
 def _show_tables(pond: Pond, kind: str) -> Result:
@@ -111,10 +128,7 @@ def _show_tables(pond: Pond, kind: str) -> Result:
 
 def time_value(table: StreamTable) -> Any:
     """The table's now as a user sees it: seconds, or a datetime."""
-    now = table.now
-    if now is None or table.definition.unit is TimeUnit.SECOND:
-        return now
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now)
+    return table.definition.value(table.now)
 
 
 def _described(columns: Schema, notes: dict[str, str]) -> Result:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from millpond.catalog import Trigger
+from millpond.catalog import Trigger, folder_name
 from millpond.errors import CatalogError
 from millpond.lock import is_written
 from millpond.network.triggers import check_address, check_columns, find_callable
@@ -55,7 +55,7 @@ def _add(pond: Pond, name: str, kind: str, target: str) -> Result:
                 hint=f"Drop it first: ON {query.name} DO NOTHING.",
             )
         start = pond.network.outlet(query.name).next
-        trigger = Trigger(f"{query.name}-{catalog.made}", query.name, query.folder, kind, target, start)
+        trigger = Trigger(folder_name(query.name, catalog.made), query.name, query.folder, kind, target, start)
         pond.change_catalog(catalog.with_trigger(trigger))
     done = "posted to" if kind == "post" else "given to"
     return Result(message=f'from now on each result of "{query.name}" is {done} {target}')

@@ -16,15 +16,17 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from millpond.arrow import BadRow
+from millpond.arrow import BadRow, row_texts
 from millpond.clock import Clock
-from millpond.errors import PondError
+from millpond.errors import EngineError, FunctionError, PondError
 from millpond.ingest.intake import Origin, Receipt
 from millpond.sources.base import RowSource, SourceBatch
 
 # One offer is one fsync: enough rows that it does not matter, few enough that rows are visible soon.
 MOST_ROWS = 100_000
 T = TypeVar("T")
+# What a SELECT raises because of a row.
+_ROW_ERRORS = (EngineError, FunctionError)
 
 
 @dataclass(frozen=True)
@@ -140,13 +142,21 @@ class FeedRunner:
     def _carry(self, batch: SourceBatch) -> None:
         rows: Any = batch.rows
         places = batch.places
+        bad = batch.bad
+        failed: dict[int, str] = {}
         if self._transform is not None:
             table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-            rows = self._transform(table)
-            if rows.num_rows != table.num_rows:
-                places = _between(batch)
+            rows, failed = self._transformed(table, self._transform)
+            if self._stop.is_set() and failed:
+                return
+            if failed:
+                lowest = min([0, *(b.index for b in bad)])  # the bad rows of a source are -1, -2, ...
+                texts = row_texts(table.take(list(failed)).combine_chunks().to_batches()[0])
+                found = enumerate(zip(failed.values(), texts, strict=True), 1)
+                bad = [*bad, *(BadRow(lowest - k, reason, text) for k, (reason, text) in found)]
+            places = _places(batch, list(failed), rows.num_rows)
         origin = Origin(self.name, batch.position, places)
-        receipt = self._retried(lambda: self._offer(rows, origin, batch.bad))
+        receipt = self._retried(lambda: self._offer(rows, origin, bad))
         if receipt is None:  # stopped while it was retried
             return
         before = self._progress
@@ -156,11 +166,37 @@ class FeedRunner:
             accepted=before.accepted + receipt.accepted,
             late=before.late + receipt.late,
             malformed=before.malformed + receipt.malformed,
-            filtered=before.filtered + batch.rows.num_rows - rows.num_rows,
+            filtered=before.filtered + batch.rows.num_rows - rows.num_rows - len(failed),
             batches=before.batches + 1,
             position=batch.position,
             at=self._clock.micros(),
         )
+
+    def _transformed(
+        self, table: pa.Table, transform: Callable[[pa.Table], pa.Table]
+    ) -> tuple[pa.Table, dict[int, str]]:
+        """The rows of `table` after the SELECT, and by place those it failed for, with the reason.
+
+        It is not told which row it was, so the rows are halved until it is alone. An error that also comes without any row
+        is not the rows' and ends the feed.
+        """
+        try:
+            return transform(table), {}
+        except _ROW_ERRORS:
+            done = [transform(table.slice(0, 0))]
+        failed: dict[int, str] = {}
+        parts = [(0, table.num_rows)]
+        while parts and not self._stop.is_set():
+            start, end = parts.pop()
+            try:
+                done.append(transform(table.slice(start, end - start)))
+            except _ROW_ERRORS as error:
+                if end - start == 1:
+                    failed[start] = error.primary
+                else:
+                    middle = (start + end) // 2
+                    parts += [(middle, end), (start, middle)]
+        return pa.concat_tables(done), failed
 
     def _retried(self, step: Callable[[], T]) -> T | None:
         """The result of `step`, tried until it does not raise a `PondError`; None when stopped before."""
@@ -180,11 +216,21 @@ class FeedRunner:
         return None
 
 
-def _between(batch: SourceBatch) -> Callable[[int], str]:
-    """Places of rows of which some were filtered out: a row is only known to be between the first and the last."""
+def _places(batch: SourceBatch, failed: Sequence[int], count: int) -> Callable[[int], str]:
+    """Places of the `count` rows that came out of a SELECT, and of the bad and `failed` ones.
+
+    When some were filtered out, a row is only known to be between the first and the last.
+    """
     last = batch.rows.num_rows - 1
+    unread = -min([0, *(b.index for b in batch.bad)])
+    gone = set(failed)
+    kept = [i for i in range(batch.rows.num_rows) if i not in gone] if gone else None
 
     def places(i: int) -> str:
-        return batch.places(i) if i < 0 or last <= 0 else f"{batch.places(0)} to {batch.places(last)}"
+        if i < -unread:
+            return batch.places(failed[-1 - i - unread])
+        if i >= 0 and count + len(failed) != batch.rows.num_rows and last > 0:
+            return f"{batch.places(0)} to {batch.places(last)}"
+        return batch.places(i if i < 0 or kept is None or i >= len(kept) else kept[i])
 
     return places

@@ -20,7 +20,7 @@ import pyarrow as pa
 from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, to_batch
 from millpond.clock import Clock
 from millpond.errors import IntakeError, RowsRejected
-from millpond.ingest.lateness import earliest_times
+from millpond.ingest.lateness import earliest_times, less
 from millpond.ingest.shards import shard_numbers, split
 from millpond.schema import SEQ, Schema
 from millpond.table.block import ticks
@@ -45,11 +45,15 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an offer comes from: a source's name and its position after this offer; `places` locate single rows."""
+    """Where an offer comes from: a source's name and its position after this offer; `places` locate single rows.
+
+    `key` is what the position is kept under; the source's name if it is not given.
+    """
 
     source: str = "append"
     position: Any = None
     places: Callable[[int], str] = str
+    key: str | None = None
 
 
 APPEND = Origin()
@@ -132,13 +136,10 @@ class Intake:
         lateness = definition.unit.ticks(definition.lateness)
         # A row that is not late by this is no earlier than the table's time was when the row came.
         earliest = limits = earliest_times(times, state.highest, state.heartbeat, lateness)
-        never = np.iinfo(np.int64).min
         if definition.late == "keep":
-            earliest = np.full(len(times), never)
+            earliest = np.full(len(times), np.iinfo(np.int64).min)
         if definition.history is not None:
-            known = limits != never
-            oldest = np.where(known, limits, 0) - definition.unit.ticks(definition.history)
-            earliest = np.maximum(earliest, np.where(known, oldest, never))
+            earliest = np.maximum(earliest, less(limits, definition.unit.ticks(definition.history)))
         late = times < earliest
         if not late.any():
             return batch, times, 0
@@ -170,7 +171,7 @@ class Intake:
             shards = self._shards(batch)
         positions = state.positions
         if origin.position is not None:
-            positions = {**positions, origin.source: origin.position}
+            positions = {**positions, origin.key or origin.source: origin.position}
         new = replace(
             state,
             highest=highest,

@@ -21,6 +21,10 @@ def earliest_times(
     if len(times):
         before[0] = _NEVER if highest is None else highest
         before[1:] = np.maximum.accumulate(np.maximum(times, before[0]))[:-1]
-    # Only subtract where a time came before, so that nothing wraps around.
-    earliest = np.where(before == _NEVER, _NEVER, np.where(before == _NEVER, 0, before) - lateness)
+    earliest = less(before, lateness)
     return earliest if heartbeat is None else np.maximum(earliest, heartbeat)
+
+
+def less(times: npt.NDArray[np.int64], span: int) -> npt.NDArray[np.int64]:
+    """Times minus a span. What would be before all times is the first of them; nothing wraps around."""
+    return np.maximum(times, _NEVER + span) - span

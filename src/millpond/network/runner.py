@@ -118,6 +118,7 @@ class Network:
         self._whole: Evaluator | None = None  # evaluates what no shard key serves
         self._past: Past | None = None
         self._catalog = Catalog()  # with the queries that are evaluated in two steps as two
+        self._ready: dict[ContinuousQuery, Prepared] = {}  # prepared, and not taken up yet
         self._steps: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
         self.held: dict[
             str, dict[int, dict[tuple[str, str], tuple[int, int]]]
@@ -214,7 +215,7 @@ class Network:
         for query in catalog.queries.values():
             found = self._steps.get(query)
             if found is None:
-                prepared = prepare(query, catalog)
+                prepared = self._ready[query] = prepare(query, catalog)
                 parts = split(prepared, catalog) if shard_table(prepared, catalog) is None else None
                 found = parts or (query,)
             steps[query] = found
@@ -248,7 +249,7 @@ class Network:
 
     def _take_up(self, query: ContinuousQuery, catalog: Catalog) -> None:
         assert self._whole is not None
-        prepared = prepare(query, catalog)
+        prepared = self._ready.pop(query, None) or prepare(query, catalog)
         table = shard_table(prepared, catalog)
         if table is None:
             for use in prepared.streams:
@@ -319,6 +320,8 @@ class Network:
                     hint="Leave FROM away to begin now.",
                 )
             complete = start
+        if prepared.query.form == "rstream":
+            return Progress(complete)
         return Progress(complete, self._instant_before(prepared, complete))
 
     def _complete(self, name: str) -> int | None:
@@ -436,7 +439,8 @@ class Network:
         ]
 
     def _definitions(self, table: str, queries: list[str], out: Path) -> Path:
-        path = out / f"{self._run_id}-{table}-{self._versions[table]}.definitions"
+        folder = self._host.stream(table).definition.folder
+        path = out / f"{self._run_id}-{folder}-{self._versions[table]}.definitions"
         if path != self._written.get(table):
             out.mkdir(parents=True, exist_ok=True)
             temporary = path.with_suffix(".tmp")

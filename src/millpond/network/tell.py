@@ -41,6 +41,7 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     prepared = prepare(query, network.catalog)
     lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
     lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
+    lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
     lines.append(_where(prepared, network.catalog))
     failure = network.state.failed.get(query.folder)
     if failure:

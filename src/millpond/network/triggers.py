@@ -249,7 +249,6 @@ class TriggerRunner:
         self._over = False  # guarded by `_saving`: the file is no longer ours
         self.reached = Reached(trigger.start) if file is None else read_reached(file, trigger)
         self._saved = self.reached
-        self._saved_at = clock.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"trigger {trigger.name}", daemon=True)
 
     def start(self) -> None:
@@ -309,13 +308,15 @@ class TriggerRunner:
         self._skip_to(rows.column(SEQ)[0].as_py())
         if self._call is None:
             self._call = self._find()
+        since = self._clock.monotonic()
         for event in events(outlet.query, rows):
             if self._stop.is_set():
                 return
             self._call(event)
             self.reached = replace(self.reached, next=self.reached.next + 1, problem=None, tries=0)
-            if self._clock.monotonic() - self._saved_at >= self._options.save.total_seconds():
+            if self._clock.monotonic() - since >= self._options.save.total_seconds():
                 self._save()
+                since = self._clock.monotonic()
         self._save()
 
     def _skip_to(self, number: int) -> None:
@@ -332,7 +333,7 @@ class TriggerRunner:
             data = {"next": reached.next, "missed": reached.missed, "problem": reached.problem}
             make_folder(self.file.parent)
             write_file(self.file, json.dumps(data).encode())
-            self._saved, self._saved_at = reached, self._clock.monotonic()
+            self._saved = reached
 
     def _try_to_save(self) -> None:
         """What cannot be written now is written later; until then a crash repeats more."""

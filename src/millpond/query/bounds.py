@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import StreamingTable
-from millpond.duration import TimeUnit
-from millpond.errors import SqlError
+from millpond.duration import TimeUnit, moment, to_micros
+from millpond.errors import SqlError, brief
 from millpond.query.bind import Bound, Use
 from millpond.schema import DataType
 from millpond.sql.statements import Window
@@ -79,15 +79,24 @@ def to_ticks(value: Any, table: StreamingTable) -> int:
         try:
             if isinstance(value, bool) or (int(value) != value and not isinstance(value, str)):
                 raise ValueError
-            return int(value)
+            ticks = int(value)
         except (TypeError, ValueError, OverflowError) as error:
             raise SqlError(
-                f'{value!r} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
+                f'{brief(value)} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
             ) from error
-    ticks = timestamp_ticks(value)
-    if ticks is None:
-        raise SqlError(f'{value!r} is not a time of table "{table.name}"', hint="Write '2026-01-31 12:00:00'.")
-    return ticks
+        if not -(1 << 63) <= ticks < 1 << 63:
+            raise SqlError(
+                f'{brief(value)} is not a time of table "{table.name}"', detail="A time is a 64-bit integer."
+            )
+        return ticks
+    found = timestamp_ticks(value)
+    if found is None:
+        raise SqlError(f'{brief(value)} is not a time of table "{table.name}"', hint="Write '2026-01-31 12:00:00'.")
+    if found != to_micros(moment(found)):
+        raise SqlError(
+            f'{brief(value)} is not a time of table "{table.name}"', detail="The years of a TIMESTAMP are 1 to 9999."
+        )
+    return found
 
 
 def timestamp_ticks(value: Any) -> int | None:
@@ -103,9 +112,7 @@ def timestamp_ticks(value: Any) -> int | None:
         return value * 1_000_000
     if not isinstance(value, datetime):
         return None
-    value = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-    micros: int = (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    return micros
+    return to_micros(value if value.tzinfo is not None else value.replace(tzinfo=UTC))
 
 
 def _conjuncts(scope: Scope, alias: str) -> Iterator[exp.Expr]:

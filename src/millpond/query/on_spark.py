@@ -38,12 +38,22 @@ def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
         text = at_instant(spark_text(ordered(plan.bound), names), plan.instant)
         return session.sql(text).toArrow()
     except Exception as error:
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from None
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
         raise
     finally:
         for view in views:
             session.catalog.dropTempView(view)
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether PySpark met `error` (a cancelled job, say) while it was tidying up after Ctrl-C."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause is not None
 
 
 def spark_text(bound: Bound, names: dict[str, str]) -> str:

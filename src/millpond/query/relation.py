@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-
 from millpond.catalog import StreamingTable
+from millpond.duration import moment
 from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
 from millpond.query.bounds import window_start
 from millpond.schema import SEQ
@@ -95,8 +94,7 @@ def at_instant(text: str, ticks: int | None) -> str:
 
 
 def _moment(ticks: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks)
-    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return moment(ticks).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
 
 
 def time_literal(table: StreamingTable, ticks: int, words: Words) -> str:

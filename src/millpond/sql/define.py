@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from millpond.catalog import Catalog, Index, Source, StreamingTable
+from millpond.catalog import Catalog, Index, Source, StreamingTable, folder_name
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql, nearest
 from millpond.schema import ARRIVAL, Column, DataType, Schema
 from millpond.sql.statements import AlterTable, CreateIndex, CreateSource, CreateStreamingTable
@@ -48,7 +48,7 @@ def streaming_table(statement: CreateStreamingTable, catalog: Catalog, shards: i
         name=name,
         columns=columns,
         time_column=time or ARRIVAL,
-        folder=f"{name}-{catalog.made}",
+        folder=folder_name(name, catalog.made),
         shards=int(options.get("shards") or shards or min(os.cpu_count() or 1, 8)),
         shard_by=tuple(columns.find(c, name).name for c in statement.shard_by),
         history=statement.history,

@@ -10,6 +10,7 @@ comparison finds it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -20,11 +21,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millpond.arrow import integers
+from millpond.catalog import file_name
 from millpond.durable import disk_errors, sync_file
 
 
 def index_path(data_file: Path, column: str) -> Path:
-    return data_file.with_suffix(f".{column}.idx")
+    """Beside the file. A name that cannot be part of a file's name is told apart by a digest."""
+    name = file_name(column)
+    if name != column:
+        name += "-" + hashlib.sha256(column.encode()).hexdigest()[:12]
+    return data_file.with_suffix(f".{name}.idx")
 
 
 def write_index(path: Path, values: pa.ChunkedArray | pa.Array, group_rows: int) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, conform
 from millpond.catalog import StandardTable
 from millpond.clock import Clock
+from millpond.durable import delete_folder
 from millpond.schema import SEQ, Column, DataType
 from millpond.table.block import BlockSpec, write_blocks
 from millpond.table.manifest import ArchiveFile, Manifest
@@ -33,7 +34,9 @@ class StandardStore:
 
     @staticmethod
     def create(pond: Path, table: StandardTable, clock: Clock) -> None:
-        Manifest.create(pond / "standard" / table.folder, table.columns, {}, clock.micros() // 1000)
+        folder = pond / "standard" / table.folder
+        delete_folder(folder, pond)  # left by a creation that failed before the catalog named it
+        Manifest.create(folder, table.columns, {}, clock.micros() // 1000)
 
     def refresh(self) -> None:
         with self.store.lock:

@@ -7,7 +7,6 @@ rows are in a version, so in that order a reader can see rows twice (and drops t
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections import deque
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import REJECTED_COLUMNS, StreamingTable
+from millpond.durable import delete_folder
 from millpond.errors import CorruptBlock, PondError
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.table.block import BlockSpec
@@ -24,12 +24,13 @@ from millpond.table.log import REJECTED, SEGMENT_BYTES, Frame, IntakeState, LogR
 from millpond.table.manifest import Manifest
 from millpond.table.store import Store
 
+_FIRST = -(1 << 63)  # the first time there is
+
 
 def create(pond: Path, table: StreamingTable, now_ms: int) -> None:
     """Make the folders of a new table, empty."""
     folder = pond / "tables" / table.folder
-    if folder.exists():  # left by a creation that failed before the catalog named it
-        shutil.rmtree(folder)
+    delete_folder(folder, pond)  # left by a creation that failed before the catalog named it
     state = IntakeState().to_json()
     Manifest.create(folder / "rejected", REJECTED_COLUMNS, state, now_ms)
     Manifest.create(folder / "archive", table.columns, state, now_ms)
@@ -102,7 +103,7 @@ class StreamTable:
         state = self.state
         known = [state.heartbeat]
         if state.highest is not None:
-            known.append(state.highest - self.definition.unit.ticks(self.definition.lateness))
+            known.append(max(_FIRST, state.highest - self.definition.unit.ticks(self.definition.lateness)))
         return max((t for t in known if t is not None), default=None)
 
     # -- reading ----------------------------------------------------------------------------------------------------
@@ -197,6 +198,10 @@ class StreamTable:
         if frame.rejected is not None and frame.rejected.num_rows:
             self.rejected.accept([frame.rejected], frame.state.at, frame.state.at, written.end_rejected - 1)
         self.state = frame.state
+
+    @property
+    def writing(self) -> bool:
+        return self._writer is not None
 
     def archived(self) -> None:
         """After a commit: forget frames and segments that are wholly in the archive."""

@@ -13,7 +13,8 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ from millpond.errors import DiskFull, EngineError, MillpondError
 from millpond.network.shard import ShardTask
 from millpond.spark.session import get_session, spark_message
 from millpond.table.manifest import ArchiveFile
-from millpond.table.work import Task
+from millpond.table.work import CompactTask, Task
 
 Work = Task | ShardTask
 Outcome = Sequence[ArchiveFile] | str  # a shard's is the path of a file
@@ -31,6 +32,13 @@ _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
 _LOOK = 0.1  # seconds between looks at whether Spark failed or the pipeline is to stop
 _WHY = "the pipeline runs on it"
+
+
+Goal = Callable[[], bool]
+
+
+def _never() -> bool:
+    return False
 
 
 class _Stopped(Exception):
@@ -67,6 +75,7 @@ class Pipeline:
         self._idle = threading.Condition()
         self._asked = 0  # flushes asked for, and how many of them are done
         self._done = 0
+        self._goal: Goal = _never  # of the last flush asked for; it includes those of the others
         self._begun = 0  # ticks, also those with nothing to do
         self._ended = 0
         self._results: dict[int, str] | None = None
@@ -75,6 +84,7 @@ class Pipeline:
         self._number = 0
         self.error: MillpondError | None = None
         self.ticks = 0
+        self.durations: deque[float] = deque(maxlen=10_000)  # seconds, of the last ticks that had work
         self.ready = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="millpond-pipeline", daemon=True)
 
@@ -84,11 +94,14 @@ class Pipeline:
     def wake(self) -> None:
         self._wake.set()
 
-    def flush(self, timeout: float = 120.0) -> None:
-        """Return when everything that was in the log at the time of the call is in the archive."""
+    def flush(self, timeout: float = 120.0, goal: Goal = _never) -> None:
+        """Return when everything that was in the log at the time of the call is in the archive.
+
+        `goal` tells that it is. Without it the log must become empty, which may never be while others append.
+        """
         with self._idle:
             self._asked += 1
-            wanted = self._asked
+            wanted, self._goal = self._asked, goal
             self._wake.set()
             done = self._idle.wait_for(lambda: self._done >= wanted or self._ended_early(), timeout)
         self._check_going()
@@ -173,16 +186,19 @@ class Pipeline:
 
     def _round(self) -> bool:
         """One tick, if there is anything to do. Returns whether there may be more to archive at once."""
-        asked = self._asked
         with self._idle:
+            asked, goal = self._asked, self._goal
             self._begun += 1
         with self._owner.work:
+            reached = goal()
             tasks = self._owner.next_tasks(force=asked > self._done)
             if tasks:
+                begin = time.monotonic()
                 self._owner.commit_results(self._run_tasks(tasks))
+                self.durations.append(time.monotonic() - begin)
                 self.ticks += 1
         with self._idle:
-            if not tasks:
+            if not tasks or (reached and not any(isinstance(task, CompactTask) for task in tasks)):
                 self._done = max(self._done, asked)
             self._ended = self._begun
             self._idle.notify_all()

@@ -28,6 +28,7 @@ cars | running | 10 seconds | 2 | 20 | 21 | NULL | SELECT seg, COUNT(*) AS n FRO
 ? EXPLAIN STREAMING VIEW cars
 evaluated every 10 seconds; sends the whole result (RSTREAM); keeps those of the last 1 minute
 reads r through the rows of the last 10 seconds
+evaluated in the shards of r, then added up
 time is complete below 21, held back by r
 next instant: 30, once time has passed it
 
@@ -36,6 +37,7 @@ evaluated at each arrival; sends what is new in the result (ISTREAM); keeps thos
 reads r as x through the 2 newest rows of each vid of the last 1 minute
 reads alarms through the 3 newest rows
 reads standard table names as n, as it is then
+evaluated whole, instant by instant
 waits for the first row or heartbeat of alarms
 if nothing comes from alarms for now: ALTER STREAMING TABLE alarms SET IDLE
 
@@ -47,6 +49,7 @@ evaluated at each arrival; sends what is new in the result (ISTREAM); keeps thos
 reads r as x through the 2 newest rows of each vid of the last 1 minute
 reads alarms through the 3 newest rows
 reads standard table names as n, as it is then
+evaluated whole, instant by instant
 time is complete below 4, held back by alarms
 if nothing comes from alarms for now: ALTER STREAMING TABLE alarms SET IDLE
 next instant: the next row of alarms, once its time has passed
@@ -54,12 +57,15 @@ next instant: the next row of alarms, once its time has passed
 ? EXPLAIN CONTINUOUS QUERY gone
 evaluated every 20 seconds; sends what is gone from the result (DSTREAM); keeps those of the last instant
 reads cars through [NOW], the rows of the instant
+evaluated whole, instant by instant
 time is complete below 21, held back by r
 next instant: 40, once time has passed it
 
 > PAUSE CONTINUOUS QUERY gone
 ? EXPLAIN CONTINUOUS QUERY gone
 evaluated every 20 seconds; sends what is gone from the result (DSTREAM); keeps those of the last instant
+reads cars through [NOW], the rows of the instant
+evaluated whole, instant by instant
 paused
 time is complete below 21, held back by r
 next instant: 40, once time has passed it

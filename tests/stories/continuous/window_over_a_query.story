@@ -1,5 +1,4 @@
 # a window over a query's result is not longer than the result is kept
-gap all: it is taken, and forgets rows at a restart
 > CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t
 > CREATE CONTINUOUS QUERY q AS SELECT v FROM r [NOW] SAMPLE REALTIME
 > CREATE STREAMING VIEW w RANGE INTERVAL 60 AS SELECT v FROM r [NOW] SAMPLE REALTIME
@@ -9,6 +8,6 @@ the window of "w" is longer than "w" keeps its rows
 Hint: Keep them longer: ALTER ... w SET RANGE, or make the window shorter.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT COUNT(*) AS n FROM q [INTERVAL 60] SAMPLE REALTIME
-the window of "q" is longer than "q" keeps its rows
-Hint: Keep them longer: ALTER ... q SET RANGE, or make the window shorter.
+"q" keeps only the results of its last instant
+Hint: Keep them longer: ALTER CONTINUOUS QUERY q SET RANGE INTERVAL '5' MINUTE; or read it through [NOW].
 

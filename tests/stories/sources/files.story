@@ -27,10 +27,6 @@ wait r 5
 : name | kind | location | format
 cars | files | {folder} | csv
 
-? SHOW FEEDS
-: name | source | table | sql
-r_from_cars | cars | r | INSERT INTO r (t, vid, kmh) SELECT t, vid, CAST(spd * 2 AS INT) FROM cars WHERE vid > 0
-
 ! INSERT INTO r (t, vid, kmh) SELECT t, vid, CAST(spd * 2 AS INT) FROM cars WHERE vid > 0
 feed "r_from_cars" exists already
 Hint: Drop it first: DROP FEED r_from_cars.

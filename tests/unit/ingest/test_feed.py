@@ -305,3 +305,24 @@ class _Ending:
     def close(self) -> None:
         self._source.close()
         self.closed.set()
+
+
+def test_a_row_its_select_fails_for_is_rejected(run: Run) -> None:
+    def odd(rows: pa.Table) -> pa.Table:
+        values = rows.column("n").to_pylist()
+        if {7, 8, 13} & set(values):
+            raise EngineError("cannot divide")
+        return pa.table({"n": pa.array(values, pa.int64())})
+
+    source, table = Numbers(20), Table()
+    feed = run(source, table, odd, FeedOptions(most_rows=9, idle=timedelta(milliseconds=1)))
+    assert source.idle.wait(10)
+    assert feed.stop()
+    assert feed.error is None
+    assert table.rows == [n for n in range(20) if n % 5 and n not in (7, 8, 13)]
+    assert table.places == [f"n:{n}" for n in table.rows]
+    failed = [(place, reason) for place, reason in table.bad if reason != "fifth"]
+    assert failed == [(f"n:{n}", "cannot divide") for n in (7, 8, 13)]
+    assert [place for place, reason in table.bad if reason == "fifth"] == ["n:0", "n:5", "n:10", "n:15"]
+    progress = feed.progress
+    assert (progress.read, progress.accepted, progress.malformed, progress.filtered) == (20, 13, 7, 0)

@@ -37,3 +37,13 @@ def test_cuts_change_nothing(offered: list[int], data: st.DataObject, lateness: 
     highest = max(offered[:cut], default=None)
     second = earliest_times(np.array(offered[cut:], dtype=np.int64), highest, None, lateness).tolist()
     assert first + second == whole
+
+
+@given(
+    st.lists(st.integers(NEVER, NEVER + 20), max_size=8),
+    st.none() | st.integers(NEVER, NEVER + 20),
+    st.integers(0, 2**62),
+)
+def test_nothing_wraps_around_at_the_first_time(offered: list[int], highest: int | None, lateness: int) -> None:
+    found = earliest_times(np.array(offered, dtype=np.int64), highest, None, lateness)
+    assert found.tolist() == [max(NEVER, limit) for limit in naive(offered, highest, None, lateness)]

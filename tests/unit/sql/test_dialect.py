@@ -247,6 +247,13 @@ def test_misplaced_windows(sql: str) -> None:
          'Hint: Did you mean "WHERE" instead of "WERE"?'),
         ("SELECT a FROM t LIMT 3", "3", "expected a clause or the end of the statement, but found number 3|"
          'Hint: Did you mean "LIMIT" instead of "LIMT"?'),
+        ("select a frm t", "t", 'expected a clause or the end of the statement, but found "t"|'
+         'Hint: Did you mean "FROM" instead of "frm"?'),
+        ("SELECT a FROM t GRUP BY a", "BY a", 'expected a clause or the end of the statement, but found "BY"|'
+         'Hint: Did you mean "GROUP BY" instead of "GRUP"?'),
+        # Names that are a little like a keyword are names.
+        ("SELECT vid spd seg FROM t", "seg FROM t", 'expected a clause or the end of the statement, but found "seg"'),
+        ("SELECT vid lim uni FROM t", "uni FROM t", 'expected a clause or the end of the statement, but found "uni"'),
         ("SELECT 1 x y", "y", 'expected a clause or the end of the statement, but found "y"'),
         ("SELECT (1", "", 'expected ")", but found the end of the statement'),
         ("SELECT f(1 FROM t", "FROM", 'expected ")", but found "FROM"'),

@@ -1,0 +1,129 @@
+"""Back-fill is exact: a query added to a running stream sends, from its first instant on, what it would have sent had it
+been there from the start; so does one whose window was made wider, and one that is to begin in the past.
+
+Standard tables stay as they are here: what they were before is nobody's history.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from tests.laws.naive import Answer, Course, Query, Source, Term, inputs
+from tests.laws.questions import Asker
+from tests.laws.running import RESTART_BEFORE_A_QUERY_BEGAN, Case, Event, Running, hold, random_event, random_setting
+
+FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
+PART = 50  # cases of one test
+
+
+def make(seed: int) -> Case:
+    """The story has the moments at which queries come ("add", its place in the list, how far back FROM reaches or None) and
+    are altered ("widen", its place)."""
+    random = Random(f"backfill {seed}")
+    setting = random_setting(random)
+    queries = Asker(random, whole=not setting.timestamps).network()
+    story: list[Event] = [random_event(random, ("insert",)) for _ in range(random.randint(0, 5))]
+    story += [random_event(random) for _ in range(random.randint(8, 20))]
+    for number, query in enumerate(queries):
+        if query.history is not None:  # a view is there from the start; its readers come later
+            story.insert(0, ("add", number, None))
+            continue
+        place = random.randint(1, len(story))
+        story.insert(place, ("add", number, random.choice([None, None, 0, 1, 4, 15])))
+        if random.random() < 0.4:
+            story.insert(random.randint(place + 1, len(story)), ("widen", number))
+    return Case(setting, queries, story)
+
+
+def wider(window: Term, most: int | None) -> Term:
+    if window[0] in ("interval", "now"):
+        length = 0 if window[0] == "now" else window[1]
+        return ("interval", length + 6 if most is None else max(min(length + 6, most), length))
+    if window[0] == "rows":
+        return ("rows", window[1] + 3)
+    return ("keyed", window[1], window[2] + 2, window[3])
+
+
+class Growing(Running):
+    """Queries come and are altered while the streams flow. Each has chapters: from this time on it reads so."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.network: list[Query] = []
+        self.chapters: dict[str, list[tuple[int | None, Query]]] = {}
+
+    def begun(self, query: Query) -> int | None:
+        """The time below which everything is over for a query that comes now."""
+        course = self.expected([*self.queries, query])[query.name]
+        return course.complete[-1]
+
+    def _add(self, number: int, back: int | None) -> None:
+        query = self.network[number]
+        self._tick()
+        begin = self.begun(query)
+        if begin is None and any(s.rows for s in self.streams.values()) and not RESTART_BEFORE_A_QUERY_BEGAN:
+            return
+        start = None
+        if back is not None and begin is not None:
+            names = inputs(query.select)
+            first = min((row["t"] for n in names if n in self.streams for row in self.streams[n].rows), default=None)
+            if first is not None and first <= begin - back and "w" not in names:
+                begin = start = begin - back
+        self.add(query, start)
+        self.chapters[query.name] = [(begin, query)]
+
+    def _widen(self, number: int) -> None:
+        if self.network[number].name not in self.chapters or self.network[number].history is not None:
+            return
+        query = self.chapters[self.network[number].name][-1][1]
+        source = query.select.sources[0]
+        assert source.window is not None
+        history = next((q.history for q in self.queries if q.name == source.table), None)
+        window = wider(source.window, history)
+        if window == source.window:
+            return
+        self._tick()
+        self.db.sql(f"ALTER CONTINUOUS QUERY {query.name} SET WINDOW OF {source.alias} = {self.words.window(window)}")
+        changed = Source(source.alias, source.table, window, source.join, source.on)
+        query = replace(query, select=replace(query.select, sources=(changed, *query.select.sources[1:])))
+        self.chapters[query.name].append((self.begun(query), query))
+
+    def check(self) -> None:
+        """Each chapter is a part of what its query would have sent from the start to the end."""
+        for name, chapters in self.chapters.items():
+            views = [q for q in self.queries if q.history is not None and q.name != name]
+            answers: list[Answer] = []
+            for number, (begin, query) in enumerate(chapters):
+                end = chapters[number + 1][0] if number + 1 < len(chapters) else None
+                course = self.expected([*views, query])[name]
+                answers += [
+                    a for a in course.answers
+                    if (begin is None or a.instant >= begin) and (number + 1 == len(chapters) or (end is not None and a.instant < end))
+                ]  # fmt: skip
+            self.check_query(chapters[-1][1], Course(answers, [], ()))
+
+
+def answers_hold(case: Case) -> None:
+    with Growing(case.setting) as pond:
+        pond.network = case.queries
+        for event in case.story:
+            pond.live(event)
+        pond.finish()
+        pond.check()
+
+
+def test_backfill_is_exact() -> None:
+    for seed in range(FIRST, FIRST + PART):
+        hold(answers_hold, make(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(1, 11))
+def test_backfill_is_exact_long(part: int) -> None:
+    for seed in range(FIRST + part * PART, FIRST + (part + 1) * PART):
+        hold(answers_hold, make(seed))

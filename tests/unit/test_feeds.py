@@ -1,0 +1,116 @@
+"""Feeds of a pond: a statement that makes one succeeds as a whole or leaves nothing."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import millpond
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> millpond.Pond:
+    pond = millpond.connect(tmp_path / "pond", auto_archive=False)
+    pond.sql("CREATE STREAMING TABLE z (a INT, t BIGINT) TIMESTAMP BY t")
+    return pond
+
+
+def journals(folder: Path) -> list[Path]:
+    return list((folder / "pond").glob("feeds/*"))
+
+
+def test_a_missing_folder_is_told_when_the_source_is_created(db: millpond.Pond, tmp_path: Path) -> None:
+    with db:
+        missing = tmp_path / "in"
+        made = db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{missing}'")
+        assert made.message == f'source "s" created; warning: there is no folder "{missing}" yet, a feed needs it'
+        missing.mkdir()
+        assert db.sql(f"CREATE SOURCE s2 (a INT, t BIGINT) FROM FILES '{missing}'").message == 'source "s2" created'
+
+
+def test_a_feed_that_fails_leaves_nothing(db: millpond.Pond, tmp_path: Path) -> None:
+    with db:
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        with pytest.raises(millpond.CatalogError, match="does not exist"):
+            db.sql("INSERT INTO z SELECT a, t FROM s")
+        assert db.catalog.feeds == {}
+        assert len(db.sql("SHOW FEEDS")) == 0
+        (tmp_path / "in").mkdir()
+        with pytest.raises(millpond.UnsupportedSql, match="this SELECT cannot run in a feed"):
+            db.sql("INSERT INTO z SELECT a, hash(t) FROM s")
+        assert db.catalog.feeds == {}
+        assert journals(tmp_path) == []
+        db.sql("INSERT INTO z SELECT a, t FROM s")
+        assert db.status()["feeds"]["z_from_s"]["state"] == "running"
+    with millpond.connect(tmp_path / "pond") as again:
+        assert list(again.catalog.feeds) == ["z_from_s"]
+
+
+def test_a_feed_that_cannot_be_written_down_leaves_nothing(
+    db: millpond.Pond, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_pond: millpond.Pond, _catalog: object) -> None:
+        raise millpond.DiskFull("no space left")
+
+    with db:
+        (tmp_path / "in").mkdir()
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        with monkeypatch.context() as patch:
+            patch.setattr(millpond.Pond, "change_catalog", fail)
+            with pytest.raises(millpond.DiskFull):
+                db.sql("INSERT INTO z SELECT a, t FROM s")
+        assert db.status()["feeds"] == {}
+        assert journals(tmp_path) == []
+        db.sql("INSERT INTO z SELECT a, t FROM s")
+        assert len(journals(tmp_path)) == 1
+
+
+def wait(db: millpond.Pond, count: int) -> None:
+    pause = threading.Event()
+    for _ in range(2000):
+        state = db.status()["tables"]["z"]
+        if state["accepted"] + state["late"] + state["malformed"] >= count:
+            return
+        pause.wait(0.01)
+    raise AssertionError(db.status()["feeds"])
+
+
+def test_a_dropped_feed_can_be_made_again(db: millpond.Pond, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1,1\n2,1\n")
+    with db:
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        db.sql("INSERT INTO z SELECT a, t FROM s")
+        wait(db, 2)
+        db.sql("DROP FEED z_from_s")
+        db.sql("INSERT INTO z SELECT a, t FROM s")
+        wait(db, 4)
+        (tmp_path / "in" / "b.csv").write_text("3,1\n")
+        wait(db, 5)
+        assert db.sql("SELECT a FROM z ORDER BY a").rows() == [(1,), (1,), (2,), (2,), (3,)]
+        assert len(journals(tmp_path)) == 1
+        assert len(db.stream("z").state.positions) == 1
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as again:
+        again.own()
+        again.start_feed(again.catalog.feeds["z_from_s"])
+        (tmp_path / "in" / "c.csv").write_text("4,1\n")
+        wait(again, 6)
+        assert again.sql("SELECT a FROM z ORDER BY a").rows() == [(1,), (1,), (2,), (2,), (3,), (4,)]
+
+
+def test_a_poisonous_row_is_rejected_alone(db: millpond.Pond, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("5,1\n0,2\n2,3\n")
+    with db:
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        db.sql("INSERT INTO z SELECT CAST(10 / a AS INT), t FROM s")
+        wait(db, 3)
+        assert db.sql("SELECT a, t FROM z ORDER BY t").rows() == [(2, 1), (5, 3)]
+        ((place, reason, row),) = db.sql("SELECT position, reason, row FROM z_rejected").rows()
+        assert (place, row) == ("a.csv:2", '{"a": 0, "t": 2}')
+        assert "zero" in reason.lower()
+        shown = db.sql("SHOW FEEDS")
+        assert shown.columns == ["name", "source", "table", "state", "rejected", "trouble", "sql"]
+        assert [row[:-1] for row in shown.rows()] == [("z_from_s", "s", "z", "running", 1, None)]

@@ -1,0 +1,106 @@
+"""Stopping the pipeline, with a Spark that takes its time: nobody waits for what can be left."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import millpond.tick.pipeline as pipelines
+from millpond.errors import EngineError
+from millpond.table.manifest import ArchiveFile
+from millpond.table.work import Task
+from millpond.tick.pipeline import Pipeline
+
+SOON = 10.0  # seconds; what these tests are about took up to 60
+
+
+class Owner:
+    """A pond with one task, for ever."""
+
+    def __init__(self) -> None:
+        self.work = threading.RLock()
+        self.committed = False
+
+    def next_tasks(self, *, force: bool) -> Sequence[Task]:
+        task: Any = "a task"
+        return [task]
+
+    def commit_results(self, results: Sequence[Sequence[ArchiveFile]]) -> None:
+        self.committed = True
+
+
+class Query:
+    """A streaming query that never answers."""
+
+    isActive = True
+    stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def make(owner: Owner, folder: Path) -> Pipeline:
+    return Pipeline(owner, folder / "run", 0.01, "local[1]", "1g")
+
+
+def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, query = Owner(), Query()
+    pipeline = make(owner, tmp_path)
+
+    def start_query() -> bool:
+        pipeline._query = query
+        pipeline.ready.set()
+        (tmp_path / "run" / "ticks").mkdir(parents=True)
+        pipeline._folder = tmp_path / "run"
+        return True
+
+    monkeypatch.setattr(pipeline, "_start_query", start_query)
+    pipeline.start()
+    flushed: list[Exception] = []
+
+    def flush() -> None:
+        try:
+            pipeline.flush(60.0)
+        except EngineError as error:
+            flushed.append(error)
+
+    waiter = threading.Thread(target=flush)
+    waiter.start()
+    while not list(tmp_path.glob("run/ticks/*.tick")):  # its only tick has begun
+        threading.Event().wait(0.01)
+    begin = time.monotonic()
+    pipeline.stop()
+    waiter.join()
+    assert time.monotonic() - begin < SOON
+    assert not pipeline.alive
+    assert query.stopped
+    assert not owner.committed
+    assert [str(e) for e in flushed] == ["the pipeline was stopped"]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_start_of_spark_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, started = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> object:
+        entered.set()
+        started.wait()
+        return object()  # anything done with it would fail
+
+    monkeypatch.setattr(pipelines, "get_session", slow)
+    pipeline = make(Owner(), tmp_path)
+    pipeline.start()
+    entered.wait()
+    begin = time.monotonic()
+    pipeline.stop()
+    assert time.monotonic() - begin < SOON
+    (tmp_path / "run").mkdir()  # the next owner of the pond's folder
+    started.set()
+    pipeline._thread.join()
+    assert pipeline.error is None
+    assert (tmp_path / "run").exists(), "it touched what is no longer its own"
