@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from millpond.durable import write_file
+from millpond.durable import disk_errors, write_file
 from millpond.duration import TimeUnit, moment
 from millpond.errors import CatalogError, CorruptBlock, UnknownName
 from millpond.failpoints import reach
@@ -398,7 +398,9 @@ class Catalog:
     @classmethod
     def load(cls, pond: Path) -> Catalog:
         try:
-            return _from_json(json.loads((pond / FILE).read_text()))
+            with disk_errors(pond / FILE):
+                text = (pond / FILE).read_text()
+            return _from_json(json.loads(text))
         except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
             raise CorruptBlock(
                 f'the catalog of pond "{pond.name}" cannot be read', detail=str(error), hint="Restore it from a copy."

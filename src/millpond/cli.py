@@ -65,6 +65,8 @@ def _errors() -> Iterator[None]:
     try:
         with _on_interrupt(_break_off, signal.SIGINT):
             yield
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where it can still be told that it failed
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except MillpondError as error:
@@ -72,6 +74,11 @@ def _errors() -> Iterator[None]:
         raise typer.Exit(1) from None
     except BrokenPipeError:  # the reader of our output went away: nothing to say, and nobody to say it to
         sys.stderr.close()
+        raise typer.Exit(1) from None
+    except OSError as error:
+        typer.echo(f"error: the output cannot be written: {error.strerror or error}", err=True)
+        with suppress(OSError, ValueError):  # what is left of it must not fail again when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
 
 
@@ -164,11 +171,13 @@ def sql(
 
 def _read(file: Path | None) -> str:
     if file is None:
+        if sys.stdin is None:
+            raise typer.BadParameter("give statements or --file: standard input is closed")
         if sys.stdin.isatty():
             typer.echo("reading statements from the terminal; end with Ctrl-D", err=True)
-        return sys.stdin.read()
+        return sys.stdin.read().removeprefix("\ufeff")
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"cannot read {file}: {error}") from error
 
@@ -183,8 +192,21 @@ def _print(result: Result, format: Format) -> None:
     elif format is Format.CSV:
         _print_csv(result, header=True)
     else:
+        names = _apart(result.columns)
         for row in result:
-            typer.echo(json.dumps(dict(zip(result.columns, row, strict=True)), default=str, ensure_ascii=False))
+            typer.echo(json.dumps(dict(zip(names, row, strict=True)), default=str, ensure_ascii=False))
+
+
+def _apart(names: list[str]) -> list[str]:
+    """The names, those that come again with a number: an object of JSON has each once."""
+    found: list[str] = []
+    for name in names:
+        number, unique = 1, name
+        while unique in found or (number > 1 and unique in names):
+            number += 1
+            unique = f"{name}_{number}"
+        found.append(unique)
+    return found
 
 
 def _print_csv(result: Result, *, header: bool) -> None:

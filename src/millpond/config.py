@@ -12,6 +12,8 @@ from datetime import timedelta
 from millpond.duration import parse_duration
 from millpond.errors import CatalogError, nearest
 
+MOST_SHARDS = 1024
+
 
 @dataclass(frozen=True)
 class Config:
@@ -46,6 +48,10 @@ class Config:
         for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes"):
             if getattr(self, name) < 1:
                 raise CatalogError(f"setting {name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.shards <= MOST_SHARDS:
+            raise CatalogError(
+                f"setting shards cannot be {self.shards}", hint=f"Use 1 to {MOST_SHARDS}, or 0 for one per core."
+            )
         if self.engine not in ("auto", "duckdb", "spark"):
             raise CatalogError(f'setting engine cannot be "{self.engine}"', hint="Use auto, duckdb or spark.")
 

@@ -17,20 +17,30 @@ from millpond.errors import DiskFull, PondError
 from millpond.failpoints import reach
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn "no space left" inside the block into `DiskFull`."""
+    """Turn "no space left" inside the block into `DiskFull`, and what is not allowed into `PondError`."""
     try:
         yield
-    except DiskFull:
+    except PondError:
         raise
     except OSError as error:
         # Arrow raises OSError without errno on some paths; its text still names the cause.
         if error.errno in _FULL or "No space left on device" in str(error):
             raise disk_full(path) from error
+        if error.errno in _DENIED:
+            raise denied(path, error) from error
         raise
+
+
+def denied(path: Path, error: OSError) -> PondError:
+    return PondError(
+        f'"{error.filename or path}" cannot be used: {os.strerror(error.errno or 0).lower()}',
+        hint="Check who owns the pond's files, and their permissions.",
+    )
 
 
 def disk_full(path: Path) -> DiskFull:

@@ -37,7 +37,8 @@ class WriterLock:
         """Take the lock or raise `SecondWriter`; never waits."""
         if self._handle is not None:
             return
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        with disk_errors(self._path):
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -33,8 +33,8 @@ from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
-from millpond.durable import delete_folder, make_folder, write_file
-from millpond.errors import IntakeError, JavaMissing, NotAPond, PondError
+from millpond.durable import delete_folder, disk_errors, make_folder, write_file
+from millpond.errors import IntakeError, JavaMissing, MillpondError, NotAPond, PondError, brief
 from millpond.ingest.feed import FeedProgress, FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
@@ -47,7 +47,7 @@ from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
 from millpond.sources.base import open_source
-from millpond.sql.parser import parse
+from millpond.sql.parser import nested_too_deeply, parse
 from millpond.table import postgres
 from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
@@ -72,8 +72,16 @@ def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None
     """
     folder = Path(path)
     config = load_config(**settings)
-    _check_folder(folder, create)
-    return Pond(folder, config, clock or SystemClock())
+    try:
+        with disk_errors(folder):
+            _check_folder(folder, create)
+            return Pond(folder, config, clock or SystemClock())
+    except MillpondError:
+        raise
+    except (OSError, ValueError) as error:
+        raise NotAPond(
+            f"no pond can be opened at {brief(str(folder), 200)}", detail=str(error), hint="Check the path."
+        ) from error
 
 
 def _check_folder(folder: Path, create: bool) -> None:
@@ -140,8 +148,12 @@ class Pond:
         """Run one or more statements separated by `;`. Returns the result of the last."""
         self._check_open()
         result = Result()
-        for statement in parse(text):
-            result = run_statement(self, statement)
+        try:
+            with disk_errors(self.folder):
+                for statement in parse(text):
+                    result = run_statement(self, statement)
+        except RecursionError as error:
+            raise nested_too_deeply() from error
         return result
 
     def append(self, table: str, rows: Any) -> Receipt:
@@ -464,14 +476,19 @@ class Pond:
         if self._owned:
             return
         with self._opened:
-            if self._owned:
-                return
-            self.catalog = Catalog.load(self.folder).with_functions_here(self.catalog)
-            for table in self.streams().values():
-                table.refresh()
-            for standard in self._standards.values():
-                standard.refresh()
-            self.network.load()
+            while not self._owned:
+                self.catalog = Catalog.load(self.folder).with_functions_here(self.catalog)
+                try:
+                    for table in self.streams().values():
+                        table.refresh()
+                    for standard in self._standards.values():
+                        standard.refresh()
+                    self.network.load()
+                except OSError:
+                    if Catalog.load(self.folder).version == self.catalog.version:
+                        raise
+                else:
+                    return  # otherwise a table may have been dropped while we opened it: look again
 
     def streams(self) -> dict[str, StreamTable]:
         """All streaming tables, opened."""

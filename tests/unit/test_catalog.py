@@ -25,7 +25,14 @@ TABLE = StreamingTable(
 )
 STANDARD = StandardTable("owners", Schema.of([("vid", "INT")]), "owners-1", "postgresql://h/d", "public.owners")
 SOURCE = Source("cars", "files", "/data", COLUMNS, "json", {"pattern": "*.x"})
-FEED = Feed("reports_from_cars", "reports", "cars", ("vid", "t"), "INSERT INTO reports SELECT vid, t FROM cars", "reports_from_cars-4")
+FEED = Feed(
+    "reports_from_cars",
+    "reports",
+    "cars",
+    ("vid", "t"),
+    "INSERT INTO reports SELECT vid, t FROM cars",
+    "reports_from_cars-4",
+)
 
 
 def full() -> Catalog:

@@ -302,3 +302,28 @@ def test_status_tells_what_is_wrong_with_triggers(asked: str) -> None:
         'trigger of "q" to http://h/ fails and is tried again: it rains',
         'trigger of "q" to http://h/ missed results that are no longer kept; see SHOW TRIGGERS',
     ]
+
+
+def test_a_byte_order_mark_is_no_statement(pond: str, tmp_path: Path) -> None:
+    script = tmp_path / "bom.sql"
+    script.write_bytes(b"\xef\xbb\xbfSELECT 1 AS one")
+    assert run("sql", "--pond", pond, "-f", str(script)).exit_code == 0
+    assert run("sql", "--pond", pond, text="\ufeffSELECT 1 AS one").exit_code == 0
+
+
+def test_json_keeps_columns_of_one_name(pond: str) -> None:
+    result = run("sql", "--pond", pond, "--format", "json", "SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a")
+    assert json.loads(result.stdout) == {"a": 1, "a_3": 2, "a_2": 3, "a_4": 4}
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "told"),
+    [("<&-", 2, "standard input is closed"), ("'SELECT 1' >/dev/full", 1, "error: the output cannot be written")],
+)
+def test_streams_that_cannot_be_used(pond: str, redirection: str, code: int, told: str) -> None:
+    command = f"'{sys.executable}' -m millpond sql --pond '{pond}' {redirection}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -13,6 +13,7 @@ import pytest
 
 import millpond
 from millpond.acts.change import insert_standard
+from millpond.catalog import Catalog
 from millpond.clock import ManualClock
 from millpond.errors import MillpondError, RowsRejected, SqlError
 from millpond.pond import Pond
@@ -80,7 +81,8 @@ def test_no_acknowledged_row_is_lost_by_renames(db: Pond) -> None:
 def test_a_drop_during_appends_is_told_as_such(db: Pond) -> None:
     create = "CREATE STREAMING TABLE s (a INT, t BIGINT) TIMESTAMP BY t WITH (shards = 1)"
     db.sql(create)
-    stop, wrong = threading.Event(), []
+    stop = threading.Event()
+    wrong: list[BaseException] = []
 
     def repeat(act: Any) -> None:
         while not stop.is_set():
@@ -134,7 +136,8 @@ def test_a_name_never_leads_out_of_the_pond(tmp_path: Path, name: str) -> None:
         db.sql(f"ON `{name}3` DO PYTHON 'os:fsencode'")
         for kind in ("tables", "standard", "feeds", "triggers"):
             for path in (db.folder / kind).iterdir() if (db.folder / kind).exists() else ():
-                assert path.name.encode().isascii() and len(path.name) < 80
+                assert path.name.isascii()
+                assert len(path.name) < 80
         db.sql(f"DROP CONTINUOUS QUERY `{name}3`")
         db.sql(f"DROP FEED `{name}_from_{name}4`")
         db.sql(f"DROP TABLE `{name}2`")
@@ -312,3 +315,98 @@ def test_a_name_that_lost_its_table_takes_no_rows(db: Pond) -> None:
         insert_standard(db, stale, [(1,)])
     db.sql("INSERT INTO new VALUES (2)")
     assert db.sql("SELECT * FROM new").rows() == [(2,)]
+
+
+# -- dropped under a reader -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_reader_is_told_that_the_table_was_dropped(db: Pond, monkeypatch: pytest.MonkeyPatch, index: bool) -> None:
+    db.sql("CREATE STREAMING TABLE s (a INT, n STRING, t BIGINT) TIMESTAMP BY t")
+    if index:
+        db.sql("CREATE INDEX ON s (n)")
+    db.append("s", [(1, "x", 1)])
+    db.archive()
+    with millpond.connect(db.folder) as reader:
+        refresh = reader.refresh
+
+        def and_then_drop() -> None:
+            refresh()
+            db.sql("DROP TABLE s")
+
+        monkeypatch.setattr(reader, "refresh", and_then_drop)
+        with pytest.raises(millpond.CatalogError, match='table "s" was dropped'):
+            reader.sql("SELECT * FROM s WHERE n = 'x'")
+
+
+def test_a_table_dropped_while_a_reader_opens_it(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.sql("CREATE STREAMING TABLE s (a INT, t BIGINT) TIMESTAMP BY t")
+    load = Catalog.load.__func__  # type: ignore[attr-defined]
+
+    def and_then_drop(cls: type[Catalog], folder: Path) -> Catalog:
+        found: Catalog = load(cls, folder)
+        if "s" in found.streaming and not reader._owned and "s" in db.catalog.streaming:
+            db.sql("DROP TABLE s")
+        return found
+
+    with millpond.connect(db.folder) as reader:
+        monkeypatch.setattr(Catalog, "load", classmethod(and_then_drop))
+        assert reader.sql("SHOW TABLES").rows() == []
+
+
+# -- errors that are ours to tell -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", ["+".join(["1"] * 3000), " UNION ALL SELECT ".join(["1"] * 3000)])
+def test_a_statement_nested_too_deeply(db: Pond, statement: str) -> None:
+    with pytest.raises(millpond.UnsupportedSql, match="nested too deeply") as caught:
+        db.sql(f"SELECT {statement}")
+    assert caught.value.hint
+
+
+def test_a_long_list_of_values_stays_here(db: Pond) -> None:
+    db.sql("CREATE TABLE st (a INT)")
+    db.sql("INSERT INTO st VALUES (5)")
+    text = "SELECT COUNT(*) FROM st WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")"
+    assert "duckdb" in db.sql(f"EXPLAIN {text}").rows()[0][0]
+
+
+@pytest.mark.parametrize("path", ["file/x", "file", "nul\0", "n" * 300, "/proc/nowhere/x"])
+def test_what_cannot_be_a_pond(tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(millpond.NotAPond) as caught:
+        millpond.connect(tmp_path / path)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("shards", [-1, 1_000_000])
+def test_the_setting_shards_has_bounds(tmp_path: Path, shards: int) -> None:
+    with pytest.raises(millpond.CatalogError, match=f"setting shards cannot be {shards}"):
+        millpond.connect(tmp_path / "pond", shards=shards)
+
+
+def test_files_that_may_not_be_used(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.sql("CREATE STREAMING TABLE s (a INT, t BIGINT) TIMESTAMP BY t")
+    db.close()
+    opened = os.open
+
+    def refuse(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if str(path).endswith("writer.lock"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, flags, *more, **named)
+
+    with millpond.connect(db.folder) as again, monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(millpond.PondError, match=r'writer.lock" cannot be used: permission denied') as caught:
+            again.append("s", [(1, 1)])
+        assert caught.value.hint
+    read = Path.read_text
+
+    def unread(path: Path, *more: Any, **named: Any) -> str:
+        if path.name == "catalog.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path, *more, **named)
+
+    monkeypatch.setattr(Path, "read_text", unread)
+    with pytest.raises(millpond.PondError, match=r'catalog.json" cannot be used: permission denied'):
+        millpond.connect(db.folder)

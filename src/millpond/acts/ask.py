@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time as clock_time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.errors import EngineError, UnsupportedSql
+from millpond.catalog import Catalog, Source
+from millpond.errors import CatalogError, EngineError, UnsupportedSql
 from millpond.query.bind import Bound, bind
 from millpond.query.explain import explain
 from millpond.query.plan import Plan, make_plan, only_here
@@ -32,11 +35,30 @@ def plan_query(pond: Pond, query: exp.Expr, sql: str) -> Plan:
 
 def _plan_bound(pond: Pond, bound: Bound) -> Plan:
     config = pond.config
-    return make_plan(bound, pond, engine=config.engine, large_rows=config.large_rows)
+    with _while_it_is_there(pond, bound):
+        return make_plan(bound, pond, engine=config.engine, large_rows=config.large_rows)
+
+
+@contextmanager
+def _while_it_is_there(pond: Pond, bound: Bound) -> Iterator[None]:
+    """When reading fails because a table was dropped meanwhile, say that, and not that its files are damaged."""
+    try:
+        yield
+    except (OSError, EngineError):
+        catalog = Catalog.load(pond.folder)  # a DROP writes the catalog first, and then deletes the files
+        there = {t.folder for t in catalog.streaming.values()} | {t.folder for t in catalog.standard.values()}
+        there |= {q.folder for q in catalog.queries.values()}
+        for use in bound.uses.values():
+            if not isinstance(use.table, Source) and use.table.folder not in there:
+                raise CatalogError(
+                    f'table "{use.table.name}" was dropped', detail="It was being read.", hint="Ask another one."
+                ) from None
+        raise
 
 
 def ask(pond: Pond, plan: Plan) -> pa.Table:
-    rows = _locally(pond, plan) if plan.engine == "duckdb" else _on_spark(pond, plan)
+    with _while_it_is_there(pond, plan.bound):
+        rows = _locally(pond, plan) if plan.engine == "duckdb" else _on_spark(pond, plan)
     return rows.rename_columns(list(plan.bound.names)) if rows.num_columns == len(plan.bound.names) else rows
 
 

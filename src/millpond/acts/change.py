@@ -128,6 +128,8 @@ def _change(
             wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
             rows = rows.select(wanted.names).cast(wanted) if assignments else rows
             _rewrite(pond, store, columns, rows, with_values(rows) if assignments else without_rows)
+            if isinstance(target, StreamingTable):
+                pond.network.look_again(target.name)
         return int(rows.num_rows)
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
 from millpond.duration import describe
-from millpond.errors import CatalogError, SqlError
-from millpond.network.prepare import Prepared, prepare, prepare_tree, replace_window
+from millpond.errors import CatalogError, MillpondError, SqlError
+from millpond.network.prepare import Prepared, prepare, prepare_tree, replace_window, without_stars
 from millpond.network.tell import explain_query, state_rows
 from millpond.query.bounds import to_ticks
 from millpond.result import Result
@@ -45,7 +45,8 @@ def create(pond: Pond, statement: st.CreateQuery) -> Result:
         prepared = prepare_tree(query, body.query, catalog, statement.sql)
         if statement.start is not None:
             query = replace(query, start=to_ticks(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
-        query = _with_columns(pond, replace(query, reads=_reads(prepared)), prepared, statement)
+        query = replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog))
+        query = _with_columns(pond, query, prepared, statement)
         _add(pond, query)
     return Result(message=f'{noun} "{name}" created')
 
@@ -101,9 +102,25 @@ def alter(pond: Pond, statement: st.AlterQuery) -> Result:
         if statement.history is not None:
             changed = replace(changed, history=statement.history)
         prepare(changed, catalog)
+        check_readers(catalog, catalog.with_query(changed), query.name)
         pond.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
         pond.network.settle()
     return Result(message=f'{pond.catalog.kind(query.name)} "{query.name}" altered')
+
+
+def check_readers(before: Catalog, after: Catalog, name: str) -> None:
+    """Raise if a query that reads a stream could not go on after it is altered."""
+    for query in before.queries.values():
+        if name not in query.reads:
+            continue
+        try:
+            prepare(query, after)
+        except MillpondError as error:
+            raise CatalogError(
+                f'{before.kind(query.name)} "{query.name}" reads "{name}" and could not go on',
+                detail=error.primary[:1].upper() + error.primary[1:] + ".",
+                hint=f"Alter or drop {query.name} first.",
+            ) from error
 
 
 def window_text(window: st.Window) -> str:

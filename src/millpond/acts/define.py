@@ -217,6 +217,7 @@ def alter(pond: Pond, statement: st.AlterTable) -> Result:
             return _alter_standard(pond, statement)
         old = catalog.streaming_table(statement.name)
         new = define.altered(statement, catalog)
+        continuous.check_readers(catalog, catalog.with_streaming(new), old.name)
         table = pond.stream(old.name)
         if new.columns != old.columns:
             clock = pond.clock

@@ -31,6 +31,7 @@ from millpond.network.keyed import KeyedRows
 from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, ROWS, Kind, kind_of
 from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
+from millpond.network.split import PREFIX
 from millpond.query.bind import Use
 from millpond.query.local import with_relations
 from millpond.query.relation import DUCKDB, at_instant, with_previous
@@ -80,12 +81,17 @@ class Arrived:
 
     def __init__(self, rows: pa.Table, time_column: str) -> None:
         self._rows = rows
+        self._time_column = time_column
         self.moments = ticks_of(rows, time_column)
         self.columns = Columns(self)
 
     @property
     def size(self) -> int:
         return int(self._rows.num_rows)
+
+    def at_moment(self, moment: int) -> Arrived:
+        """The rows of one instant alone."""
+        return Arrived(self._rows.filter(pa.array(self.moments == moment)), self._time_column)
 
     def column(self, name: str) -> pa.ChunkedArray:
         return self._rows.column(name)
@@ -109,6 +115,7 @@ class Evaluator:
 
     def add(self, prepared: Prepared, progress: Progress) -> None:
         """Take up a query that is to continue at `progress`: its windows are filled from history."""
+        self.engine.learn(prepared.bound.functions)
         kind = kind_of(prepared)
         node = Node(prepared, progress, kind, compile_condition(kind.where) if kind.name != INSTANTS else None)
         for use in prepared.streams:
@@ -116,7 +123,8 @@ class Evaluator:
             self.open(use.table)
         if progress.complete is None:  # it begins with the first row there ever was
             for use in prepared.streams:
-                self._refill(self.inlets[use.table.name], use, NEVER, 0)
+                if not use.table.name.startswith(PREFIX):  # the first step begins when it begins
+                    self._refill(self.inlets[use.table.name], use, NEVER, 0)
         else:
             for use in prepared.streams:
                 self._fill(node, use, progress)
@@ -313,8 +321,16 @@ class Evaluator:
             due: list[int] | range = slides(begin, complete, slide)
         else:
             due = arrivals([t for i in inlets for t in i.times()], begin, complete)
-        sent = [stamped(self._send(node, instant), instant, node) for instant in due]
-        node.progress = Progress(complete, due[-1] if due else node.progress.last)
+        sent = []
+        for instant in due:
+            try:
+                sent.append(stamped(self._send(node, instant), instant, node))
+            except MillpondError as error:  # what it sent before is sent; it stops here
+                node.error = str(error)
+                complete = instant
+                break
+            node.progress = Progress(instant + 1, instant)
+        node.progress = Progress(complete, node.progress.last)
         return pa.concat_tables(sent) if sent else None
 
     def _at_once(self, node: Node, begin: int, complete: int) -> pa.Table | None:
@@ -325,20 +341,38 @@ class Evaluator:
             key = (use.table.name, begin, complete)
             if key not in self._arrived:
                 self._arrived[key] = Arrived(inlet.between(begin, complete - 1), inlet.time_column)
-            found = self._select(node, self._arrived[key])
+            changes: tuple[Arrived | Side, Side | None] = (self._arrived[key], None)
         else:
             assert node.shared is not None
             change = node.shared.advance(inlet, begin, complete)
             form = node.prepared.query.form
-            now, before = (change.after, change.before) if form == "istream" else (change.before, change.after)
-            found = self._select(node, now)
-            if found.num_rows:
-                found = beyond(self.engine, found, self._select(node, before))
-                order = np.argsort(ticks_of(found, INSTANT), kind="stable")
-                found = found.take(pa.array(order))
+            changes = (change.after, change.before) if form == "istream" else (change.before, change.after)
+        try:
+            found = self._difference(node, *changes)
+        except MillpondError:
+            found, complete = self._up_to_failure(node, *changes)
         last = inlet.last_time(complete - 1)
         node.progress = Progress(complete, last if last is not None and last >= begin else node.progress.last)
         return found
+
+    def _difference(self, node: Node, now: Arrived | Side, before: Side | None) -> pa.Table:
+        found = self._select(node, now)
+        if before is not None and found.num_rows:
+            found = beyond(self.engine, found, self._select(node, before))
+            found = found.take(pa.array(np.argsort(ticks_of(found, INSTANT), kind="stable")))
+        return found
+
+    def _up_to_failure(self, node: Node, now: Arrived | Side, before: Side | None) -> tuple[pa.Table, int]:
+        """A query that fails at some instant sends what it would have sent before it, and stops there."""
+        sent = [arrow_schema(node.prepared.query.columns).empty_table()]
+        moments = [now.moments] if before is None else [now.moments, before.moments]
+        for moment in np.unique(np.concatenate(moments)):
+            try:
+                sent.append(self._difference(node, now.at_moment(moment), before and before.at_moment(moment)))
+            except MillpondError as error:
+                node.error = str(error)
+                return pa.concat_tables(sent), int(moment)
+        raise AssertionError("a query failed over all instants together, and at none of them")
 
     def _select(self, node: Node, batch: Arrived | Side) -> pa.Table:
         """What a query of SELECT and WHERE makes of rows, each stamped with its moment."""
@@ -351,7 +385,8 @@ class Evaluator:
         moments = pa.array(batch.moments if places is None else batch.moments[places])
         stamps = moments.cast(schema.field(INSTANT).type)
         if places is not None and node.kind.plain is not None:
-            found = [*batch.rows(node.kind.plain, places).columns, stamps]
+            rows = batch.rows(dict.fromkeys(node.kind.plain), places)
+            found = [*(rows.column(name) for name in node.kind.plain), stamps]
             return pa.Table.from_arrays(found, names=schema.names).cast(schema)
         name = node.prepared.streams[0].name
         rows = batch.rows(node.kind.needs, places).append_column(MOMENT, stamps)

@@ -64,15 +64,17 @@ def kind_of(prepared: Prepared) -> Kind:
     if by_time and (
         (form == "rstream" and window.now) or (form == "istream" and not window.now and _shows_time(tree, use))
     ):
-        return _kind(ROWS, tree, use)
+        return _kind(ROWS, prepared, tree)
     if window.columns and window.interval is None and form != "rstream":
-        return _kind(NEIGHBOURS, tree, use)
+        return _kind(NEIGHBOURS, prepared, tree)
     return Kind(INSTANTS)
 
 
 def _is_plain(prepared: Prepared) -> bool:
     tree = prepared.bound.tree
     if not isinstance(tree, exp.Select) or prepared.standards or len(prepared.streams) != 1:
+        return False
+    if any(f.kind != "scalar" for f in prepared.bound.functions.values()):
         return False
     if prepared.slide is not None or any(tree.args.get(c) for c in _CLAUSES):
         return False
@@ -96,7 +98,8 @@ def _column(item: exp.Expr) -> exp.Column | None:
     return inner if isinstance(inner, exp.Column) else None
 
 
-def _kind(name: str, tree: exp.Select, use: Use) -> Kind:
+def _kind(name: str, prepared: Prepared, tree: exp.Select) -> Kind:
+    use = prepared.streams[0]
     table = use.table
     assert isinstance(table, StreamingTable)
     copy = tree.copy()
@@ -104,7 +107,7 @@ def _kind(name: str, tree: exp.Select, use: Use) -> Kind:
     column.type = exp.DataType.build(str(table.columns.find(table.time_column, table.name).type), dialect="spark")
     copy.append("expressions", exp.alias_(column, MOMENT, quoted=True))
     try:
-        text = to_duckdb(copy)
+        text = to_duckdb(copy, prepared.bound.functions)
     except NotOnDuckDB:
         return Kind(INSTANTS)
     columns = [_column(e) for e in tree.expressions]

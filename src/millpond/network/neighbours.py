@@ -7,6 +7,7 @@ the rows before them that PREV asks for, are found in the layout of `keyed.py` b
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 
 import numpy as np
@@ -25,15 +26,24 @@ class Side:
     """Window contents, one after another: `at` are rows of the layout, `low` where each row's window begins."""
 
     def __init__(self, layout: Layout, ends: Ints, lows: Ints, moments: Ints, k: int) -> None:
+        self._layout = layout
         at = ends[:, None] - np.arange(k - 1, -1, -1)[None, :]
         low = np.maximum(lows, ends - k + 1)
         inside = at >= low[:, None]
-        self._layout = layout
         self.at = at[inside]
-        self.low = np.broadcast_to(low[:, None], at.shape)[inside]
-        self.moments = np.broadcast_to(moments[:, None], at.shape)[inside]
+        self.low: Ints = np.broadcast_to(low[:, None], at.shape)[inside]
+        self.moments: Ints = np.broadcast_to(moments[:, None], at.shape)[inside]
         self._columns: dict[str, pa.ChunkedArray] = {}
         self.columns = Columns(self)
+
+    def at_moment(self, moment: int) -> Side:
+        """The contents at one instant alone."""
+        one = copy.copy(self)
+        here = self.moments == moment
+        one.at, one.low, one.moments = self.at[here], self.low[here], self.moments[here]
+        one._columns = {}
+        one.columns = Columns(one)
+        return one
 
     @property
     def size(self) -> int:

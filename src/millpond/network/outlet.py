@@ -102,6 +102,15 @@ class Outlet:
         since = self._since()
         return self.next if since is None else self.first_number(since)
 
+    def oldest_wanted(self) -> int:
+        """The number of the oldest row that must be kept: those it shows, and as many again for its readers' windows."""
+        since = self._since()
+        if since is None:
+            return self.next
+        if self.query.history is not None:
+            since -= self.query.table.unit.ticks(self.query.history)
+        return self.first_number(since)
+
     def _since(self) -> int | None:
         complete, last = self.progress.complete, self.progress.last
         if self.query.history is None:
@@ -110,9 +119,9 @@ class Outlet:
             return None
         return complete - self.query.table.unit.ticks(self.query.history)
 
-    def snapshot(self) -> Snapshot:
-        """The result as a table."""
-        start = self.oldest_visible()
+    def snapshot(self, *, everything: bool = False) -> Snapshot:
+        """The result as a table; or everything that is kept of it."""
+        start = self.first if everything else self.oldest_visible()
         rows = self.fetch(start)
         version = Version(0, 0, {}, {}, self.query.columns)
         blocks: tuple[TailBlock, ...] = ()

@@ -16,7 +16,7 @@ from millpond.duration import TimeUnit
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.query.bind import Bound, Use, bind
 from millpond.query.plan import ordered
-from millpond.sql.dialect import read_tree, tokenize
+from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
 
@@ -179,10 +179,43 @@ def in_order(queries: Mapping[str, ContinuousQuery]) -> list[ContinuousQuery]:
     return list(done.values())
 
 
+def without_stars(sql: str, catalog: Catalog) -> str:
+    """The text with `*` written out: a query keeps the columns it was made with when a table gets more."""
+    tree = read_tree(sql, tokenize(sql))
+    if not isinstance(tree, exp.Select):
+        return sql
+    sources = [tree.args["from_"].this] if tree.args.get("from_") else []
+    sources += [j.this for j in tree.args.get("joins") or () if not j.args.get("using") and not j.args.get("method")]
+    joined = len(tree.args.get("joins") or ()) + 1
+    tables = {t.alias_or_name.lower(): t for t in sources if isinstance(t, exp.Table) and catalog.relation(t.name)}
+    if len(tables) != joined:
+        return sql
+    edits: list[tuple[int, int, str]] = []
+    for item in tree.expressions:
+        star = item.this if isinstance(item, exp.Column) else item
+        span = span_of(item)
+        if not isinstance(star, exp.Star) or span is None or any(star.args.get(k) for k in star.args if k != "this"):
+            continue
+        chosen = [item.table.lower()] if isinstance(item, exp.Column) else list(tables)
+        if all(alias in tables for alias in chosen):
+            edits.append((span.start, span.end, ", ".join(_shown_by_star(tables[a], catalog) for a in chosen)))
+    for start, end, text in reversed(edits):
+        sql = sql[:start] + text + sql[end:]
+    return sql
+
+
+def _shown_by_star(table: exp.Table, catalog: Catalog) -> str:
+    relation = catalog.relation(table.name)
+    assert relation is not None
+    columns = relation.columns
+    if isinstance(relation, StreamingTable) and table.meta.get(WINDOW) is not None:
+        columns = relation.explicit
+    alias = table.alias_or_name.replace("`", "``")
+    return ", ".join(f"`{alias}`.`{c.name}`" for c in columns)
+
+
 def replace_window(query: ContinuousQuery, alias: str, window: str) -> str:
     """The query's text with another window behind the table that is called `alias` in it."""
-    from millpond.sql.dialect import WINDOW_SPAN
-
     tree = read_tree(query.sql, tokenize(query.sql))
     for table in tree.find_all(exp.Table):
         span = table.meta.get(WINDOW_SPAN)

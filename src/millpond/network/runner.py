@@ -32,7 +32,7 @@ from millpond.network.instants import Progress
 from millpond.network.outlet import Outlet
 from millpond.network.past import Past
 from millpond.network.place import shard_table
-from millpond.network.prepare import Prepared, in_order, prepare
+from millpond.network.prepare import Prepared, bases, in_order, prepare
 from millpond.network.shard import (
     Definitions,
     FrameSection,
@@ -43,12 +43,13 @@ from millpond.network.shard import (
     read_outcome,
 )
 from millpond.network.split import PREFIX, split
+from millpond.query.bind import Use
 from millpond.query.local import Local
 from millpond.query.plan import Shelf
-from millpond.schema import SEQ, Column
+from millpond.schema import SEQ, Column, Schema
 from millpond.table.log import ROWS, Frame
 from millpond.table.results import ResultFrame, ResultLog, Sent
-from millpond.table.store import tail_table
+from millpond.table.store import Bounds, Snapshot, tail_table
 from millpond.table.stream import StreamTable
 
 _FRAMES_KEPT = 512
@@ -106,11 +107,32 @@ class Planned:
     fresh: dict[str, list[Frame]]
 
 
+class Kept:
+    """The shelf from which windows are filled: of results it shows all that are kept, not only those a query shows."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def snapshot(self, use: Use) -> Snapshot | None:
+        outlet = self._network.outlets.get(use.table.name)
+        return outlet.snapshot(everything=True) if outlet is not None else self._network.host.snapshot(use)
+
+    def time(self, use: Use) -> int | None:
+        return self._network.host.time(use)
+
+    def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
+        return self._network.host.fetch(use, columns, bounds)
+
+
+def _columns(catalog: Catalog) -> dict[str, Schema]:
+    return {t.folder: t.columns for t in catalog.streaming.values()}
+
+
 class Network:
     """Owned by the pond; `tick` and `sync` run under the pond's `work` lock, reading is free."""
 
     def __init__(self, host: Host) -> None:
-        self._host = host
+        self.host = host
         self.arrived = threading.Condition()
         self.outlets: dict[str, Outlet] = {}
         self.state = State()
@@ -138,7 +160,7 @@ class Network:
 
     def load(self) -> None:
         """Take in what is in the log and not known yet."""
-        catalog = self._host.catalog
+        catalog = self.host.catalog
         by_folder = {q.folder: q for q in catalog.queries.values()}
         self._open_outlets(catalog)
         for frame in self._log.poll():
@@ -179,17 +201,20 @@ class Network:
 
     def sync(self) -> None:
         """Take up the catalog's queries: new ones begin now, altered ones go on, filled from history."""
-        catalog = self._host.catalog
+        catalog = self.host.catalog
         if catalog is self._synced:
             return
+        if self._synced is not None and _columns(self._synced) != _columns(catalog):
+            self.start_over()  # windows hold rows without the new column
         if self._whole is None:
             if not catalog.queries:
                 self._open_outlets(catalog)
                 self._synced = catalog
                 return
-            self._past = Past(self._host, self._host.local, catalog)
+            self._past = Past(Kept(self), self.host.local, catalog)
             self._whole = Evaluator(self._past, threads=2)
         assert self._past is not None
+        assert self._whole is not None
         self._open_outlets(catalog)
         self._catalog = effective = self._in_steps(catalog)
         self._past.catalog = effective
@@ -215,7 +240,12 @@ class Network:
         for query in catalog.queries.values():
             found = self._steps.get(query)
             if found is None:
-                prepared = self._ready[query] = prepare(query, catalog)
+                try:
+                    prepared = self._ready[query] = prepare(query, catalog)
+                except MillpondError as error:  # what it reads has changed: it stops, the others do not notice
+                    self.state.failed.setdefault(query.folder, str(error))
+                    queries[query.name] = query
+                    continue
                 parts = split(prepared, catalog) if shard_table(prepared, catalog) is None else None
                 found = parts or (query,)
             steps[query] = found
@@ -257,7 +287,7 @@ class Network:
         else:
             self._see(table.name)
         progress = self.state.progress.get(query.folder)
-        if progress is None:
+        if progress is None or (progress.complete is None and query.reads[0].startswith(PREFIX)):
             progress = self._begin(prepared)
             self.state.progress[query.folder] = progress
             self._begun = True
@@ -276,7 +306,7 @@ class Network:
 
     def _see(self, name: str) -> Seen:
         """How far the network has read a table; it begins to read where the table stands."""
-        table = self._host.stream(name)
+        table = self.host.stream(name)
         folder = table.definition.folder
         if folder not in self.state.seen:
             with table.lock:
@@ -349,8 +379,8 @@ class Network:
         """Tell tables what may leave their memory and their log; forget those that no query reads."""
         assert self._whole is not None
         read = {*self._whole.inlets, *self._placed.values()}
-        for name in self._host.catalog.streaming:
-            table = self._host.stream(name)
+        for name in self.host.catalog.streaming:
+            table = self.host.stream(name)
             folder = table.definition.folder
             if name not in read:
                 self.state.seen.pop(folder, None)
@@ -379,13 +409,13 @@ class Network:
         self.settle()
         if self._whole is None or not self._known:
             return []
-        follow(self._host.catalog, self._host.stream, self._host.heartbeat)
+        follow(self.host.catalog, self.host.stream, self.host.heartbeat)
         self._past_now().forget_standards()
         rows: dict[str, pa.Table] = {}
         seen = dict(self.state.seen)
         fresh: dict[str, list[Frame]] = {}
-        for name in {*self._placed.values(), *(n for n in self._whole.inlets if n in self._host.catalog.streaming)}:
-            table = self._host.stream(name)
+        for name in {*self._placed.values(), *(n for n in self._whole.inlets if n in self.host.catalog.streaming)}:
+            table = self.host.stream(name)
             folder = table.definition.folder
             came = arrivals_of(table, seen[folder].position, rows=name in self._whole.inlets)
             if came.rows is not None:
@@ -402,12 +432,12 @@ class Network:
         return self._past
 
     def _tasks(self, name: str, planned: Planned) -> list[ShardTask]:
-        table = self._host.stream(name).definition
+        table = self.host.stream(name).definition
         before, after = self.state.seen[table.folder], planned.seen[table.folder]
         if before == after:
             return []
         frames = [*self._frames.get(table.folder, ()), *planned.fresh[table.folder]]
-        out = self._host.folder / "shards"
+        out = self.host.folder / "shards"
         queries = [q for q, t in self._placed.items() if t == name]
         definitions = self._definitions(name, queries, out)
         progress = {}
@@ -417,7 +447,7 @@ class Network:
             progress[folder] = (found.complete, found.last)
         return [
             ShardTask(
-                pond=str(self._host.folder),
+                pond=str(self.host.folder),
                 run_id=self._run_id,
                 version=self._versions[name],
                 definitions=str(definitions),
@@ -439,7 +469,7 @@ class Network:
         ]
 
     def _definitions(self, table: str, queries: list[str], out: Path) -> Path:
-        folder = self._host.stream(table).definition.folder
+        folder = self.host.stream(table).definition.folder
         path = out / f"{self._run_id}-{folder}-{self._versions[table]}.definitions"
         if path != self._written.get(table):
             out.mkdir(parents=True, exist_ok=True)
@@ -471,7 +501,7 @@ class Network:
         for name, inlet in self._whole.inlets.items():
             query = self._catalog.queries.get(name)
             if query is None:
-                now = planned.seen[self._host.stream(name).definition.folder].complete
+                now = planned.seen[self.host.stream(name).definition.folder].complete
             elif name in self._placed:
                 now = state.progress.get(query.folder, Progress()).complete
                 if name in sent:
@@ -485,10 +515,10 @@ class Network:
             sent |= self._whole.step(planned.rows, complete)
             return self._commit(sent, state, planned)
         except BaseException:
-            self._start_over()  # memory may be ahead of what is durable
+            self.start_over()  # memory may be ahead of what is durable
             raise
 
-    def _start_over(self) -> None:
+    def start_over(self) -> None:
         """Forget everything that is not durable; the next tick fills windows from history."""
         if self._whole is not None:
             self._whole.close()
@@ -538,12 +568,17 @@ class Network:
         """Let go of the oldest segments, unless a result that is still shown lies in them."""
         for path, ends in self._log.surplus():
             by_folder = {o.query.folder: o for o in self.outlets.values()}
-            if any(f in by_folder and by_folder[f].oldest_visible() < end for f, end in ends.items()):
+            if any(f in by_folder and by_folder[f].oldest_wanted() < end for f, end in ends.items()):
                 return
             for folder, end in ends.items():
                 if folder in by_folder:
                     by_folder[folder].forget(end)
             self._log.delete(path)
+
+    def look_again(self, table: str) -> None:
+        """Rows of a table were changed: windows are filled anew, so that the next instant sees what the table holds."""
+        if any(table in bases(query, self.catalog) for query in self._known if query in self.catalog.queries):
+            self.start_over()
 
     def begin_anew(self, folder: str) -> None:
         """Forget how far a query is: taken up again it begins at the time of then."""
@@ -559,17 +594,17 @@ class Network:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def outlet(self, name: str) -> Outlet:
-        query = self._host.catalog.query(name)
+        query = self.host.catalog.query(name)
         if query.name not in self.outlets:
-            self._open_outlets(self._host.catalog)
+            self._open_outlets(self.host.catalog)
         return self.outlets[query.name]
 
     @property
     def catalog(self) -> Catalog:
-        return self._host.catalog
+        return self.host.catalog
 
     def table(self, name: str) -> StreamTable:
-        return self._host.stream(name)
+        return self.host.stream(name)
 
     @property
     def evaluator(self) -> Evaluator | None:
@@ -582,7 +617,7 @@ class Network:
 
     def close(self) -> None:
         self._log.close()
-        forget_shards(str(self._host.folder))
+        forget_shards(str(self.host.folder))
         for path in self._written.values():
             path.unlink(missing_ok=True)
         for engine in (self._whole, self._asker):

@@ -272,4 +272,6 @@ def translate_error(error: duckdb.Error) -> MillpondError:
     ):
         return CorruptBlock("an archive file cannot be read", detail=text, hint="Restore the file from a copy.")
     kind, _, rest = text.partition(": ")
+    if "division by zero" in lowered:
+        return EngineError("the query failed: division by zero", hint="Divide by NULLIF(<divisor>, 0), or use CASE.")
     return EngineError(f"the query failed: {rest or kind}", detail=f"DuckDB says: {text}")

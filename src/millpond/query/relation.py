@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
 from millpond.catalog import StreamingTable
 from millpond.duration import moment
 from millpond.query.bind import INSTANT, INSTANT_TEXT, Use

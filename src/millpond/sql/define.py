@@ -6,12 +6,12 @@ import os
 from dataclasses import replace
 
 from millpond.catalog import Catalog, Index, Source, StreamingTable, folder_name
+from millpond.config import MOST_SHARDS
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql, nearest
 from millpond.schema import ARRIVAL, Column, DataType, Schema
 from millpond.sql.statements import AlterTable, CreateIndex, CreateSource, CreateStreamingTable
 
 TABLE_OPTIONS = ("shards", "late")
-MOST_SHARDS = 1024
 
 
 def folded(columns: tuple[Column, ...]) -> Schema:

@@ -59,7 +59,18 @@ def parse(text: str) -> list[Statement]:
     >>> [type(s).__name__ for s in parse("DROP TABLE IF EXISTS t; SELECT vid FROM posreports [ROWS 4]")]
     ['Drop', 'Select']
     """
-    return [Reader(text, tokens).statement() for tokens in _split(tokenize(text))]
+    try:
+        return [Reader(text, tokens).statement() for tokens in _split(tokenize(text))]
+    except RecursionError as error:
+        raise nested_too_deeply() from error
+
+
+def nested_too_deeply() -> UnsupportedSql:
+    return UnsupportedSql(
+        "a statement is nested too deeply",
+        detail="Long chains of operators and of UNION count as nested.",
+        hint="Take it apart, for example with standard tables; a list of values can stand in IN (...) or VALUES.",
+    )
 
 
 def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:

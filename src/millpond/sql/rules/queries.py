@@ -9,6 +9,7 @@ a scalar one is a single ungrouped aggregate compared by equality. DuckDB would 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -135,11 +136,20 @@ def _check_correlated(node: exp.Select, scope: Scope) -> None:
     if len(bare) != 1 or not isinstance(bare[0], _AGGREGATE_NODES) or bare[0].find(exp.Window):
         raise NotOnDuckDB("a correlated scalar subquery that is not one aggregate is only proved on Spark")
     outer = {id(each) for each in scope.correlated}
-    where = node.args["where"].this
-    for part in flat(where) if isinstance(where, exp.And) else [where]:
+    for part in _conjuncts(node.args["where"].this):
         inside = [each for each in part.find_all(exp.Column) if id(each) in outer]
         if inside and not (isinstance(part, exp.EQ) and any(side in inside for side in (part.this, part.expression))):
             raise NotOnDuckDB("a scalar subquery correlated by more than equality is only proved on Spark")
+
+
+def _conjuncts(where: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions of which all must hold, without their parentheses."""
+    where = where.unnest()
+    if isinstance(where, exp.And):
+        for part in flat(where):
+            yield from _conjuncts(part)
+    else:
+        yield where
 
 
 def _check_outer(node: exp.Select) -> None:
