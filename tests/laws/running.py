@@ -27,9 +27,6 @@ HALF = dt.timedelta(milliseconds=500)
 ROOT = "/dev/shm" if Path("/dev/shm").is_dir() else None
 STREAMS = ("r", "s")
 
-# Not yet so: told in /tmp/bugs/h2-5.md, and to become True when it is mended.
-RESTART_BEFORE_A_QUERY_BEGAN = False
-
 Event = tuple[Any, ...]
 
 
@@ -170,11 +167,6 @@ class Running:
         self._look()
 
     def _reopen(self) -> None:
-        if not RESTART_BEFORE_A_QUERY_BEGAN:
-            self._tick()
-            first = min((row["t"] for s in self.streams.values() for row in s.rows), default=0)
-            if not all(s.rows and s.now is not None and s.now > first for s in self.streams.values()):
-                return
         self.db.close()
         self.db = self._open()
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.laws.naive import Answer, Course, Query, Source, Term, inputs
 from tests.laws.questions import Asker
-from tests.laws.running import RESTART_BEFORE_A_QUERY_BEGAN, Case, Event, Running, hold, random_event, random_setting
+from tests.laws.running import Case, Event, Running, hold, random_event, random_setting
 
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
 PART = 50  # cases of one test
@@ -65,8 +65,6 @@ class Growing(Running):
         query = self.network[number]
         self._tick()
         begin = self.begun(query)
-        if begin is None and any(s.rows for s in self.streams.values()) and not RESTART_BEFORE_A_QUERY_BEGAN:
-            return
         start = None
         if back is not None and begin is not None:
             names = inputs(query.select)

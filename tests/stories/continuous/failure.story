@@ -22,7 +22,7 @@ changes other
 + 3 | 3
 
 ? SHOW CONTINUOUS QUERIES
-q | failed | realtime | 1 | 1 | 2 | the query failed: Division by zero in expression (60.0 / CAST(v AS DOUBLE)). Use TRY(...) to return NULL for this expression, or SET error_on_division_by_zero=false to return NULL for all divisions by zero. | SELECT v, 60 / v AS share FROM r [NOW]
+q | failed | realtime | 1 | 1 | 2 | the query failed: division by zero | SELECT v, 60 / v AS share FROM r [NOW]
 other | running | realtime | 3 | 3 | 4 | NULL | SELECT v FROM r [NOW]
 
 feed r

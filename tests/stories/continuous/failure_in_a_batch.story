@@ -1,5 +1,4 @@
 # what a query sends before the instant at which it fails does not depend on batches
-gap as-is, restart, cold, cold-restart, no-index, one-shard, four-shards, reader: nothing of the tick in which it fails is sent
 > CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t
 > CREATE CONTINUOUS QUERY q AS SELECT 60 / v AS share FROM r [NOW] SAMPLE REALTIME
 feed r

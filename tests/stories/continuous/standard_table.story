@@ -1,5 +1,4 @@
 # a continuous query joins with a standard table as it is then: a change is seen at the next instant
-gap cold-restart: a view that is added up from shards and has not begun loses rows that were archived before a restart
 > CREATE STREAMING TABLE r (vid INT, spd INT, seg INT, t BIGINT) TIMESTAMP BY t SHARD BY vid
 > CREATE STANDARD TABLE criticalsegs (seg INT, name STRING)
 > INSERT INTO criticalsegs VALUES (10, 'bridge')
