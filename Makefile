@@ -36,13 +36,13 @@ demo: java $(STAMP) ## run the demo
 test: java $(STAMP) ## ruff, mypy, and all tests but the slow ones
 	@echo "ruff check"; $(BIN)/ruff check --quiet --output-format concise .
 	@echo "mypy"; $(BIN)/mypy
-	@echo "pytest, without slow tests"; $(WITH_JAVA) $(PYTEST) -m "not slow" $(ARGS)
+	@echo "pytest, without slow tests"; $(WITH_JAVA) $(PYTEST) -n 2 --dist worksteal -m "not slow" $(ARGS)
 
 unit: $(STAMP) ## the tests that need no Java, in a few seconds
 	@$(PYTEST) tests/unit $(ARGS)
 
 check: java lint ## lint, and all tests, slow ones too
-	@echo "pytest, with slow tests"; $(WITH_JAVA) $(PYTEST) $(ARGS)
+	@echo "pytest, with slow tests"; $(WITH_JAVA) $(PYTEST) -n 2 --dist worksteal $(ARGS)
 
 bench: java $(STAMP) ## run the benchmarks
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks $(ARGS)

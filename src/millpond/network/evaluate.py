@@ -223,19 +223,27 @@ class Evaluator:
             inlet_of = self.inlets.get(node.prepared.name)
             if found is not None and found.num_rows:
                 sent[node.prepared.name] = found
-            if inlet_of is not None and node.progress.complete is not None:
-                if found is not None:
-                    settled = numbered(found, inlet_of.sent).cast(inlet_of.schema)
-                    inlet_of.sent += found.num_rows
-                else:
-                    settled = inlet_of.schema.empty_table()
-                inlet_of.settled(settled, node.progress.complete)
+            if inlet_of is not None:
+                self._hand_on(node, found, inlet_of)
         self._trim()
         self._arrived.clear()
         for node in self.nodes.values():
             if node.shared is not None:
                 node.shared.forget_step()
         return sent
+
+    def _hand_on(self, node: Node, found: pa.Table | None, inlet: Inlet) -> None:
+        """Give what a query sent to those who read it. A query that has not begun yet has the time of what it reads."""
+        complete = node.progress.complete
+        if complete is None and node.error is None:
+            complete = min(i.complete for i in self._inlets(node))
+        if complete is None or complete == NEVER:
+            return
+        rows = inlet.schema.empty_table()
+        if found is not None:
+            rows = numbered(found, inlet.sent).cast(inlet.schema)
+            inlet.sent += found.num_rows
+        inlet.settled(rows, complete)
 
     def skip(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int], progress: Mapping[str, Progress]) -> None:
         """Take in rows whose instants were evaluated elsewhere, so that the next step goes on after them."""

@@ -504,6 +504,8 @@ class Network:
                 now = planned.seen[self.host.stream(name).definition.folder].complete
             elif name in self._placed:
                 now = state.progress.get(query.folder, Progress()).complete
+                if now is None:  # not begun yet: it has the time of what it reads
+                    now = planned.seen[self.host.stream(self._placed[name]).definition.folder].complete
                 if name in sent:
                     first = state.numbers.get(query.folder, 0)
                     planned.rows[name] = numbered(sent[name], first).cast(inlet.schema)
