@@ -64,19 +64,20 @@ class Growing(Running):
         course = self.expected([*self.queries, query])[query.name]
         return course.complete[-1]
 
-    def has_rows(self, query: Query, begin: int) -> bool:
+    def has_rows(self, query: Query, begin: int | None) -> bool:
         """Whether a row of what it reads is complete already."""
         names = inputs(query.select)
         views = self.expected([q for q in self.queries if q.name in names])
-        return any(row["t"] < begin for n in names if n in self.streams for row in self.streams[n].rows) or any(
-            answer.rows for course in views.values() for answer in course.answers
-        )
+        times = [row["t"] for n in names if n in self.streams for row in self.streams[n].rows]
+        sent = any(answer.rows for course in views.values() for answer in course.answers)
+        return sent or any(begin is None or t < begin for t in times)
 
     def _add(self, number: int, back: int | None) -> None:
         query = self.network[number]
         self._tick()
         begin = self.begun(query)
-        if begin is not None and not self.has_rows(query, begin) and not ADDED_BEFORE_THE_FIRST_ROW:
+        flowing = any(s.now is not None for s in self.streams.values())
+        if flowing and not self.has_rows(query, begin) and not ADDED_BEFORE_THE_FIRST_ROW:
             return
         start = None
         if back is not None and begin is not None:

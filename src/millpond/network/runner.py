@@ -334,6 +334,8 @@ class Network:
         """Where a new query begins: where time stands, or at the time it was told."""
         if prepared.query.reads[0].startswith(PREFIX):  # the second of two steps goes with the first
             return self.state.progress[self._catalog.queries[prepared.query.reads[0]].folder]
+        if all(self._is_empty(u.table.name) for u in prepared.streams):
+            return Progress()  # it begins with the first row, whenever it was made
         known = [self._complete(u.table.name) for u in prepared.streams]
         complete = min((c for c in known if c is not None), default=None)
         if complete is None:
@@ -353,6 +355,12 @@ class Network:
         if prepared.query.form == "rstream":
             return Progress(complete)
         return Progress(complete, self._instant_before(prepared, complete))
+
+    def _is_empty(self, name: str) -> bool:
+        """Whether no row has ever come from a stream."""
+        if name in self._catalog.queries:
+            return self.state.numbers.get(self._catalog.queries[name].folder, 0) == 0
+        return self.host.stream(name).next_row == 0
 
     def _complete(self, name: str) -> int | None:
         """The time below which the network has read a stream."""
