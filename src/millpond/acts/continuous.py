@@ -51,6 +51,15 @@ def create(pond: Pond, statement: st.CreateQuery) -> Result:
     return Result(message=f'{noun} "{name}" created')
 
 
+def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
+    """The query of that name, if it is what the statement calls it."""
+    query = catalog.query(name)
+    if query.view != view:
+        wanted = "streaming view" if view else "continuous query"
+        raise CatalogError(f'"{query.name}" is a {catalog.kind(query.name)}, not a {wanted}')
+    return query
+
+
 def _add(pond: Pond, query: ContinuousQuery) -> None:
     before = pond.catalog
     pond.change_catalog(before.with_query(query))
@@ -92,7 +101,7 @@ def alter(pond: Pond, statement: st.AlterQuery) -> Result:
     pond.own()
     with pond.work:
         catalog = pond.catalog
-        query = catalog.query(statement.name)
+        query = _named(catalog, statement.name, view=statement.view)
         changed = replace(query, made=query.made + 1)
         if statement.window is not None:
             alias, window = statement.window
@@ -138,7 +147,7 @@ def pause(pond: Pond, statement: st.PauseQuery) -> Result:
     """A paused query sends nothing and holds nothing; resumed, it goes on with the time of then."""
     pond.own()
     with pond.work:
-        query = pond.catalog.query(statement.name)
+        query = _named(pond.catalog, statement.name, view=statement.view)
         if query.paused == statement.pause and query.folder not in pond.network.state.failed:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
         changed = replace(query, paused=statement.pause, made=query.made + 1, start=None)
@@ -153,10 +162,8 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
     catalog: Catalog = pond.catalog
     if statement.if_exists and catalog.relation(statement.name) is None:
         return Result(message=f'there is no {statement.kind} "{statement.name}"')
-    query = catalog.query(statement.name)
-    kind = catalog.kind(query.name)
-    if kind != statement.kind:
-        raise CatalogError(f'"{query.name}" is a {kind}, not a {statement.kind}')
+    query = _named(catalog, statement.name, view=statement.kind == "streaming view")
+    kind = statement.kind
     pond.change_catalog(catalog.without_query(query.name))
     pond.network.settle()
     return Result(message=f'{kind} "{query.name}" dropped')
@@ -202,5 +209,5 @@ def show_state(pond: Pond, statement: st.Show) -> Result:
 
 def explain(pond: Pond, statement: st.ExplainQuery) -> Result:
     pond.refresh()
-    query = pond.catalog.query(statement.name)
+    query = _named(pond.catalog, statement.name, view=statement.view)
     return Result(pa.table({"plan": explain_query(pond.network, query)}))

@@ -434,21 +434,21 @@ class Reader(Cursor):
         self.expect("SET", after=f"the {noun}'s name")
         action = self.one_of(("WINDOW", "SAMPLE", "RANGE"), "SET")
         if action == "SAMPLE":
-            return st.AlterQuery(self.sql, self.place, name, slide=(self.slide("SET SAMPLE"),))
+            return st.AlterQuery(self.sql, self.place, name, slide=(self.slide("SET SAMPLE"),), view=noun == "view")
         if action == "RANGE":
-            return st.AlterQuery(self.sql, self.place, name, history=self.kept())
+            return st.AlterQuery(self.sql, self.place, name, history=self.kept(), view=noun == "view")
         self.expect("OF", after="WINDOW")
         alias = self.name("table")
         self.expect("=", after="the table's name")
         # The brackets can be left out: SET WINDOW OF s = INTERVAL '5' MINUTE.
         window = self.window() if self.at("[") else st.Window(interval=self.interval())
-        return st.AlterQuery(self.sql, self.place, name, window=(alias, window))
+        return st.AlterQuery(self.sql, self.place, name, window=(alias, window), view=noun == "view")
 
     def pause(self) -> Statement:
         pause = self.one_of(("PAUSE", "RESUME"), "") == "PAUSE"
         word = "PAUSE" if pause else "RESUME"
         noun = self.query_noun(word)
-        return st.PauseQuery(self.sql, self.place, self.name(noun), pause)
+        return st.PauseQuery(self.sql, self.place, self.name(noun), pause, view=noun == "view")
 
     def query_noun(self, after: str) -> str:
         if self.one_of(("CONTINUOUS", "STREAMING"), after) == "CONTINUOUS":
@@ -630,7 +630,8 @@ class Reader(Cursor):
             if analyze:
                 hint = "EXPLAIN CONTINUOUS QUERY tells where it stands, SHOW STATE what it holds."
                 raise self.unsupported("EXPLAIN ANALYZE of a continuous query is not supported", 1, hint=hint)
-            return st.ExplainQuery(self.sql, place, self.name(self.query_noun("EXPLAIN")))
+            noun = self.query_noun("EXPLAIN")
+            return st.ExplainQuery(self.sql, place, self.name(noun), view=noun == "view")
         return st.Explain(self.sql, place, self.statement(), analyze=analyze)
 
     # Queries and changes of rows

@@ -129,6 +129,7 @@ class AlterQuery(Statement):
     window: tuple[str, Window] | None = None
     slide: tuple[timedelta | None] | None = None
     history: timedelta | None = None
+    view: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class PauseQuery(Statement):
 
     name: str
     pause: bool
+    view: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ class ExplainQuery(Statement):
     """`EXPLAIN CONTINUOUS QUERY n`: how it is evaluated, and why its next result is not out yet."""
 
     name: str
+    view: bool = False
 
 
 @dataclass(frozen=True)
