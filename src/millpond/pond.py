@@ -437,6 +437,7 @@ class Pond:
         with self.work:
             if self._owned:
                 return
+            self._check_open()
             self._lock.acquire()
             try:
                 with self._opened:

@@ -25,8 +25,6 @@ from typing import Any
 Row = dict[str, Any]
 Term = tuple[Any, ...]  # an expression, a condition or a window
 Values = tuple[Any, ...]
-# Not yet so: told in /tmp/bugs/h2-8.md, and to become True when it is mended.
-RESULTS_HAVE_A_TIME_BEFORE_THEIR_FIRST_ROW = True
 
 BEFORE = "<"  # in a row of a partitioned window: the row before it there
 
@@ -139,8 +137,6 @@ def _course(
     complete = [_least([look.now[n] if n in streams else others[n].complete[i] for n in names])
                 for i, look in enumerate(looks)]  # fmt: skip
     times = sorted({_time(row, time) for n in names for row in rows[n]})
-    if not RESULTS_HAVE_A_TIME_BEFORE_THEIR_FIRST_ROW:
-        complete = [c if c is not None and times and times[0] < c else None for c in complete]
     answers: list[Answer] = []
     before: Counter[Values] = Counter()
     done: int | None = None

@@ -19,9 +19,6 @@ from tests.laws.running import Case, Event, Running, hold, random_event, random_
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
 PART = 50  # cases of one test
 
-# Not yet so: told in /tmp/bugs/h2-9.md, and to become True when it is mended.
-ADDED_BEFORE_THE_FIRST_ROW = True
-
 
 def make(seed: int) -> Case:
     """The story has the moments at which queries come ("add", its place in the list, how far back FROM reaches or None) and
@@ -64,21 +61,10 @@ class Growing(Running):
         course = self.expected([*self.queries, query])[query.name]
         return course.complete[-1]
 
-    def has_rows(self, query: Query, begin: int | None) -> bool:
-        """Whether a row of what it reads is complete already."""
-        names = inputs(query.select)
-        views = self.expected([q for q in self.queries if q.name in names])
-        times = [row["t"] for n in names if n in self.streams for row in self.streams[n].rows]
-        sent = any(answer.rows for course in views.values() for answer in course.answers)
-        return sent or any(begin is None or t < begin for t in times)
-
     def _add(self, number: int, back: int | None) -> None:
         query = self.network[number]
         self._tick()
         begin = self.begun(query)
-        flowing = any(s.now is not None for s in self.streams.values())
-        if flowing and not self.has_rows(query, begin) and not ADDED_BEFORE_THE_FIRST_ROW:
-            return
         start = None
         if back is not None and begin is not None:
             names = inputs(query.select)

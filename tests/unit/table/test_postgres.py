@@ -450,7 +450,7 @@ def many(server: str) -> str:
     return server
 
 
-@pytest.mark.parametrize("bounds", PUSHED, ids=repr)
+@pytest.mark.parametrize("bounds", PUSHED, ids=map(str, range(len(PUSHED))))
 def test_bounds_leave_exactly_the_fitting_rows(many: str, bounds: Bounds) -> None:
     assert read(many, "t", bounds=bounds).to_pylist() == [row for row in MANY.to_pylist() if fits(row, bounds)]
 
