@@ -28,14 +28,18 @@ from millpond.network.forms import beyond, send
 from millpond.network.inlet import NEVER, Inlet, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
-from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, ROWS, Kind, kind_of
+from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, ROWS, Kind, kind_of, simple_where
 from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
 from millpond.network.split import PREFIX
 from millpond.query.bind import Use
 from millpond.query.local import with_relations
+from millpond.query.plan import used_columns
 from millpond.query.relation import DUCKDB, at_instant, with_previous
 from millpond.schema import SEQ, Column, DataType
+
+
+_CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 
 
 class History(Protocol):
@@ -110,6 +114,7 @@ class Evaluator:
         self.nodes: dict[str, Node] = {}
         self.inlets: dict[str, Inlet] = {}
         self._arrived: dict[tuple[str, int, int], Arrived] = {}  # of this step, shared among queries
+        self._contents: dict[tuple[str, int, int | None], Arrived] = {}  # of windows by time at an instant, likewise
 
     # -- the network changes ----------------------------------------------------------------------------------------
 
@@ -117,7 +122,9 @@ class Evaluator:
         """Take up a query that is to continue at `progress`: its windows are filled from history."""
         self.engine.learn(prepared.bound.functions)
         kind = kind_of(prepared)
-        node = Node(prepared, progress, kind, compile_condition(kind.where) if kind.name != INSTANTS else None)
+        where = kind.where if kind.name != INSTANTS else simple_where(prepared)
+        chosen = compile_condition(where) if where is not None or kind.name != INSTANTS else None
+        node = Node(prepared, progress, kind, chosen)
         for use in prepared.streams:
             assert isinstance(use.table, StreamingTable)
             self.open(use.table)
@@ -227,6 +234,7 @@ class Evaluator:
                 self._hand_on(node, found, inlet_of)
         self._trim()
         self._arrived.clear()
+        self._contents.clear()
         for node in self.nodes.values():
             if node.shared is not None:
                 node.shared.forget_step()
@@ -425,11 +433,29 @@ class Evaluator:
 
     def _result(self, node: Node, instant: int) -> pa.Table:
         """The one-time result over the contents of the windows at an instant."""
-        tables = {u.name: self._content(node, u, instant) for u in node.prepared.streams}
+        tables = {u.name: self._fitting(node, u, instant) for u in node.prepared.streams}
         tables |= {u.name: self.history.standard(u.table.name) for u in node.prepared.standards}
         found = ask(self.engine, node.prepared, tables, instant)
         columns = node.prepared.query.columns.without(INSTANT)
         return found.rename_columns(columns.names).cast(arrow_schema(columns))
+
+    def _fitting(self, node: Node, use: Use, instant: int) -> pa.Table:
+        """The content of a window, without rows that a simple WHERE leaves out: the test is shared among queries."""
+        if node.chosen is None or use.window is None or use.window.rows is not None:
+            return self._content(node, use, instant)
+        key = (use.table.name, instant, node.prepared.interval(use))
+        if key not in self._contents:
+            if len(self._contents) >= _CONTENTS:
+                self._contents.clear()
+            self._contents[key] = Arrived(self._content(node, use, instant), self.inlets[use.table.name].time_column)
+        content = self._contents[key]
+        names = dict.fromkeys([*used_columns(node.prepared.bound, use), use.time_column or SEQ, SEQ])
+        places = np.flatnonzero(node.chosen(content.columns)) if content.size else None
+        rows = content.rows(names, places)
+        missing = [f for f in self.inlets[use.table.name].schema if f.name not in names]
+        for field_ in missing:  # named by nobody, but part of the relation
+            rows = rows.append_column(field_, pa.nulls(rows.num_rows, field_.type))
+        return rows
 
     def _content(self, node: Node, use: Use, instant: int) -> pa.Table:
         inlet = self.inlets[use.table.name]

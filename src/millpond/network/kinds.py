@@ -70,6 +70,21 @@ def kind_of(prepared: Prepared) -> Kind:
     return Kind(INSTANTS)
 
 
+def simple_where(prepared: Prepared) -> exp.Expr | None:
+    """The WHERE of a query over one window, if rows that do not fulfil it can be left out before anything else is done."""
+    tree = prepared.bound.tree
+    if not isinstance(tree, exp.Select) or len(prepared.streams) != 1 or prepared.standards:
+        return None
+    source = tree.args.get("from_")
+    where = tree.args.get("where")
+    if source is None or where is None or not isinstance(source.this, exp.Table) or prepared.streams[0].previous:
+        return None
+    if any(tree.args.get(c) for c in ("joins", "laterals", "with_")) or where.find(exp.Select):
+        return None
+    condition: exp.Expr = where.this
+    return condition
+
+
 def _is_plain(prepared: Prepared) -> bool:
     tree = prepared.bound.tree
     if not isinstance(tree, exp.Select) or prepared.standards or len(prepared.streams) != 1:
