@@ -127,6 +127,8 @@ def _change(
         if rows.num_rows:
             wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
             rows = rows.select(wanted.names).cast(wanted) if assignments else rows
+            if isinstance(target, StreamingTable):  # before, lest a crash leave windows with rows that are gone
+                pond.network.forget_snapshots(target.name)
             _rewrite(pond, store, columns, rows, with_values(rows) if assignments else without_rows)
             if isinstance(target, StreamingTable):
                 pond.network.look_again(target.name)

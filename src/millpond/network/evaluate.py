@@ -10,7 +10,7 @@ matter how rows are cut into steps, nor whether the state was kept or filled fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -38,7 +38,6 @@ from millpond.query.plan import used_columns
 from millpond.query.relation import DUCKDB, at_instant, with_previous
 from millpond.schema import SEQ, Column, DataType
 
-
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 
 
@@ -51,8 +50,8 @@ class History(Protocol):
     def newest(self, stream: str, count: int, high: int) -> pa.Table:
         """The `count` newest rows with time <= high, sorted."""
 
-    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> pa.Table:
-        """The `count` newest rows of each key with time <= high, sorted."""
+    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
+        """At least the `count` newest rows of each key with time <= high, in order, part by part."""
 
     def standard(self, name: str) -> pa.Table:
         """A standard table as it is now."""
@@ -174,9 +173,9 @@ class Evaluator:
         elif window.columns:
             assert window.rows is not None
             upto = progress.complete - 1 if progress.last is None else progress.last
-            rows = self.history.keyed(use.table.name, window.columns, window.rows, upto)
             slots = Slots(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
-            slots.rows.take_in(rows, ticks_of(rows, inlet.time_column))
+            for rows in self.history.keyed(use.table.name, window.columns, window.rows, upto):
+                slots.rows.take_in(rows, ticks_of(rows, inlet.time_column))
             node.slots[use.name] = slots
             self._refill(inlet, use, upto + 1, 0)
         elif window.rows is not None:
@@ -198,7 +197,8 @@ class Evaluator:
                 return other.shared
         made = Neighbours(inlet, window.columns, window.rows, upto)
         if filled:
-            made.fill(self.history.keyed(use.table.name, window.columns, window.rows, upto), inlet.time_column)
+            for rows in self.history.keyed(use.table.name, window.columns, window.rows, upto):
+                made.fill(rows, inlet.time_column)
         return made
 
     def _refill(self, inlet: Inlet, use: Use, low: int, count: int) -> None:
@@ -281,6 +281,20 @@ class Evaluator:
             assert progress.last is not None
             node.before = self._result(node, progress.last)
         node.progress = progress
+
+    def partitioned(self) -> Iterator[tuple[str, tuple[str, ...], int, int, KeyedRows]]:
+        """The partitioned windows there are, each once: stream, keys, rows of a key, up to which time, and what it holds."""
+        seen: set[tuple[str, tuple[str, ...], int]] = set()
+        for node in self.nodes.values():
+            for use in node.prepared.streams:
+                window = use.window
+                found = node.shared or node.slots.get(use.name)
+                if found is None or window is None or window.rows is None or window.interval is not None:
+                    continue
+                key = (use.table.name, window.columns, window.rows)
+                if key not in seen:
+                    seen.add(key)
+                    yield *key, found.upto, found.rows
 
     def held(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Rows and bytes that are held, by holder and what it is."""

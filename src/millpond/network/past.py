@@ -6,25 +6,34 @@ has seen) when that matters: for those that still wait for their time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.duration import TimeUnit
-from millpond.network.inlet import ticks_of
-from millpond.query.bind import bind
+from millpond.network import snapshots
+from millpond.network.inlet import sort_rows, ticks_of
+from millpond.query.bind import Use, bind
 from millpond.query.local import Local
 from millpond.query.plan import Shelf, make_plan
 from millpond.query.relation import SPARK
 from millpond.schema import SEQ, Column, DataType
 from millpond.sql.dialect import read_tree, tokenize
 
+WHOLE = -1  # in the place of a shard's number: all rows
+_STRETCH = 4_000_000
+
 
 class Past:
-    """Asks `shelf` (a pond, or a reader of one) through the embedded engine."""
+    """Asks `shelf` (a pond, or a reader of one) through the embedded engine. `kept` is where snapshots are."""
 
-    def __init__(self, shelf: Shelf, local: Local, catalog: Catalog) -> None:
+    def __init__(self, shelf: Shelf, local: Local, catalog: Catalog, kept: Path, shard: int = WHOLE) -> None:
         self._shelf = shelf
+        self.snapshots = kept
+        self.shard = shard
         self._local = local
         self.catalog = catalog
         self._standards: dict[str, pa.Table] = {}
@@ -43,13 +52,50 @@ class Past:
         found = self._ask(table, text)
         return found.take(pa.array(range(found.num_rows - 1, -1, -1), pa.int64()))
 
-    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> pa.Table:
-        table, time = self._stream(stream)
+    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
+        """Rows that hold the `count` newest of each key with time <= high, in order, part by part. Older rows may be
+        among them: whoever keeps the newest of each key keeps the right ones."""
+        table, _ = self._stream(stream)
+        low = None
+        if stream in self.catalog.streaming:
+            columns = table.columns.plus(Column(SEQ, DataType("BIGINT")))
+            place = (self.snapshots, table.folder, keys, count, self.shard, table.shards)
+            kept = snapshots.find(*place, high, arrow_schema(columns))
+            if kept is not None:
+                yield sort_rows(kept[0], table.time_column)
+                low = kept[1] + 1
+        yield from self._newest_by_key(table, keys, count, low, high)
+
+    def _newest_by_key(
+        self, table: StreamingTable, keys: tuple[str, ...], count: int, low: int | None, high: int
+    ) -> Iterator[pa.Table]:
+        time = SPARK.quote(table.time_column)
         by = SPARK.names(table.columns.find(k, table.name).name for k in keys)
         rank = f"ROW_NUMBER() OVER (PARTITION BY {by} ORDER BY {time} DESC, {SEQ} DESC) AS k_"
-        where = f"{time} <= {_literal(table, high)}"
-        ranked = f"SELECT {_all(table)}, {rank} FROM `{table.name}` WHERE {where}"
-        return self._ask(table, f"SELECT {_all(table)} FROM ({ranked}) WHERE k_ <= {count} ORDER BY {time}, {SEQ}")
+        for begin, end in self._stretches(table, low, high):
+            where = f"{time} >= {_literal(table, begin)} AND {time} <= {_literal(table, end)}"
+            ranked = f"SELECT {_all(table)}, {rank} FROM `{table.name}` WHERE {where}"
+            yield self._ask(table, f"SELECT {_all(table)} FROM ({ranked}) WHERE k_ <= {count} ORDER BY {time}, {SEQ}")
+
+    def _stretches(self, table: StreamingTable, low: int | None, high: int) -> Iterator[tuple[int, int]]:
+        """Times from `low` to `high` in stretches of some million rows, so that no question needs much memory."""
+        use = Use("__r0", table.name, table)
+        snapshot = self._shelf.snapshot(use)
+        assert snapshot is not None
+        spans = [(f.least, f.rows) for f in snapshot.version.files.values()]
+        spans += [(b.least, b.rows) for b in snapshot.blocks]
+        spans = sorted(s for s in spans if s[0] <= high)
+        if not spans:
+            return
+        begin = spans[0][0] if low is None else low
+        rows = 0
+        for least, count in spans:
+            if rows >= _STRETCH and least > begin:
+                yield begin, least - 1
+                begin, rows = least, 0
+            rows += count
+        if begin <= high:
+            yield begin, high
 
     def waiting(self, stream: str, complete: int | None, position: int) -> pa.Table:
         """Rows below `position` whose time is not complete yet, in order of arrival."""

@@ -24,13 +24,14 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, integers
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
 from millpond.errors import CatalogError, MillpondError
+from millpond.network import snapshots
 from millpond.network.engine import Engine
 from millpond.network.evaluate import Evaluator, numbered, result_columns
 from millpond.network.idle import follow
 from millpond.network.inlet import ticks_of
 from millpond.network.instants import Progress
 from millpond.network.outlet import Outlet
-from millpond.network.past import Past
+from millpond.network.past import WHOLE, Past
 from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, bases, in_order, prepare
 from millpond.network.shard import (
@@ -53,6 +54,7 @@ from millpond.table.store import Bounds, Snapshot, tail_table
 from millpond.table.stream import StreamTable
 
 _FRAMES_KEPT = 512
+_SNAPSHOT_TICKS = 120  # between snapshots of partitioned windows
 
 
 class Host(Shelf, Protocol):
@@ -179,6 +181,7 @@ class Network:
         self._show_progress()
 
     def become_writer(self) -> None:
+        snapshots.sweep(self._shards_folder, {t.folder for t in self.catalog.streaming.values()})
         self.load()
         self._log.resume()
 
@@ -211,7 +214,7 @@ class Network:
                 self._open_outlets(catalog)
                 self._synced = catalog
                 return
-            self._past = Past(Kept(self), self.host.local, catalog)
+            self._past = Past(Kept(self), self.host.local, catalog, self._shards_folder)
             self._whole = Evaluator(self._past, threads=2)
         assert self._past is not None
         assert self._whole is not None
@@ -435,6 +438,23 @@ class Network:
         self._planned = Planned(rows, seen, fresh)
         return [task for name in sorted(set(self._placed.values())) for task in self._tasks(name, self._planned)]
 
+    @property
+    def _shards_folder(self) -> Path:
+        return self.host.folder / "shards"
+
+    @property
+    def _snapshot_due(self) -> bool:
+        return (self.state.tick + 1) % _SNAPSHOT_TICKS == 0
+
+    def _keep_windows(self) -> None:
+        """Snapshots of the partitioned windows that are evaluated here, as the shards do theirs."""
+        assert self._whole is not None
+        for stream, keys, count, upto, rows in self._whole.partitioned():
+            table = self.host.catalog.streaming.get(stream)
+            if table is not None:
+                place = (self._shards_folder, table.folder, keys, count, WHOLE, table.shards)
+                snapshots.write(*place, upto, rows.content())
+
     def _past_now(self) -> Past:
         assert self._past is not None
         return self._past
@@ -445,7 +465,7 @@ class Network:
         if before == after:
             return []
         frames = [*self._frames.get(table.folder, ()), *planned.fresh[table.folder]]
-        out = self.host.folder / "shards"
+        out = self._shards_folder
         queries = [q for q, t in self._placed.items() if t == name]
         definitions = self._definitions(name, queries, out)
         progress = {}
@@ -472,6 +492,7 @@ class Network:
                 reach=frames[0].first if frames else before.position,
                 progress=progress,
                 out=str(out),
+                keep=self._snapshot_due,
             )
             for shard in range(table.shards)
         ]
@@ -522,8 +543,12 @@ class Network:
             if now is not None:
                 complete[name] = now
         try:
+            due = self._snapshot_due
             sent |= self._whole.step(planned.rows, complete)
-            return self._commit(sent, state, planned)
+            count = self._commit(sent, state, planned)
+            if due:
+                self._keep_windows()
+            return count
         except BaseException:
             self.start_over()  # memory may be ahead of what is durable
             raise
@@ -584,6 +609,10 @@ class Network:
                 if folder in by_folder:
                     by_folder[folder].forget(end)
             self._log.delete(path)
+
+    def forget_snapshots(self, table: str) -> None:
+        """Rows of a table are about to be changed: what was written down of its windows will not be true."""
+        snapshots.forget(self._shards_folder, self.catalog.streaming[table].folder)
 
     def look_again(self, table: str) -> None:
         """Rows of a table were changed: windows are filled anew, so that the next instant sees what the table holds."""

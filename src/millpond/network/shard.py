@@ -22,6 +22,7 @@ from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
 from millpond.ingest.shards import shard_numbers
+from millpond.network import snapshots
 from millpond.network.evaluate import Evaluator
 from millpond.network.instants import Progress
 from millpond.network.past import Past
@@ -80,10 +81,14 @@ class ShardTask:
     reach: int  # the sections hold the shard's rows from this number on
     progress: Mapping[str, tuple[int | None, int | None]]
     out: str
+    keep: bool = False  # write snapshots of partitioned windows afterwards
 
     def run(self, name: str) -> str:
         """The path of the result, an `Outcome`."""
-        outcome = _shard_for(self).step(self)
+        shard = _shard_for(self)
+        outcome = shard.step(self)
+        if self.keep:
+            shard.keep(self)
         path = Path(self.out) / f"{name}.shard"
         path.write_bytes(pickle.dumps(outcome, protocol=5))
         return str(path)
@@ -166,6 +171,15 @@ class Shard:
             {n.prepared.query.folder: n.error for n in nodes if n.error is not None},
             self._evaluator.held(),
         )
+
+    def keep(self, task: ShardTask) -> None:
+        """Write down what would take long to find in history."""
+        assert self._evaluator is not None
+        table = self._catalog.streaming[task.table]
+        for stream, keys, count, upto, rows in self._evaluator.partitioned():
+            if stream == table.name:
+                content = rows.content()
+                snapshots.write(Path(task.out), table.folder, keys, count, task.shard, table.shards, upto, content)
 
     # -- where a shard stands -----------------------------------------------------------------------------------------
 
@@ -252,7 +266,7 @@ class ShardPast(Past):
 
     def __init__(self, pond: Path, catalog: Catalog, table: str, shard: int) -> None:
         self._reader = Reader(pond, catalog)
-        super().__init__(self._reader, Local(), catalog)
+        super().__init__(self._reader, Local(), catalog, pond / "shards", shard)
         self._table = catalog.streaming[table]
         self._shard = shard
 
