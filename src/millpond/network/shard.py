@@ -105,12 +105,15 @@ class Outcome:
 
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
+_prepared: dict[tuple[str, str, int], Prepared] = {}  # shared by the shards of a worker: preparing is dear
 
 
 def _shard_for(task: ShardTask) -> Shard:
     key = (task.pond, task.run_id, task.table, task.shard)
     for old in [k for k in _shards if k[0] == task.pond and k[1] != task.run_id]:
         _shards.pop(old).close()  # of a pond that was closed and opened again
+        for known in [k for k in _prepared if k[0] == old[1]]:
+            del _prepared[known]
     while len(_shards) >= _MOST_SHARDS and key not in _shards:
         _shards.pop(next(iter(_shards))).close()
     if key not in _shards:
@@ -151,7 +154,7 @@ class Shard:
             self._catch_up(task)
         if self.seen is None:
             self._fill(task)
-        elif self.version != task.version:
+        if self.version != task.version:
             self._change(task)
         assert self._evaluator is not None
         past = self._evaluator.history
@@ -187,9 +190,13 @@ class Shard:
         """Take in what another worker evaluated."""
         assert self.seen is not None
         assert self._evaluator is not None
-        if self.version != task.version or self.seen.position > task.before.position or self.seen.position < task.reach:
+        if self.seen.position > task.before.position or self.seen.position < task.reach:
             self.seen = None
             return
+        for name, made in list(self._made.items()):
+            if made[0] not in task.progress:  # dropped meanwhile
+                self._evaluator.drop(name, keep_inlets=True)
+                del self._made[name]
         rows = self._read(task, self.seen.position, task.before.position)
         complete = {} if task.before.complete is None else {task.table: task.before.complete}
         progress = {name: Progress(*task.progress[made[0]]) for name, made in self._made.items()}
@@ -233,7 +240,10 @@ class Shard:
     def _add(self, name: str, task: ShardTask) -> None:
         assert self._evaluator is not None
         query = self._catalog.queries[name]
-        prepared: Prepared = prepare(query, self._catalog)
+        key = (task.run_id, query.folder, query.made)
+        prepared = _prepared.get(key)
+        if prepared is None:
+            prepared = _prepared[key] = prepare(query, self._catalog)
         self._evaluator.add(prepared, Progress(*task.progress[query.folder]))
         self._made[name] = (query.folder, query.made)
 
