@@ -461,7 +461,8 @@ class Evaluator:
         if key not in self._contents:
             if len(self._contents) >= _CONTENTS:
                 self._contents.clear()
-            self._contents[key] = Arrived(self._content(node, use, instant), self.inlets[use.table.name].time_column)
+            whole = self._content(node, use, instant).combine_chunks()  # rows are taken from it many times
+            self._contents[key] = Arrived(whole, self.inlets[use.table.name].time_column)
         content = self._contents[key]
         names = dict.fromkeys([*used_columns(node.prepared.bound, use), use.time_column or SEQ, SEQ])
         places = np.flatnonzero(node.chosen(content.columns)) if content.size else None

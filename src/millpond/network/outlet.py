@@ -24,6 +24,8 @@ from millpond.table.manifest import Version
 from millpond.table.store import Snapshot, empty_index
 from millpond.table.tail import TailBlock
 
+KEPT_BYTES = 128 << 20  # results of one query in memory, for those who come back, beyond what it shows as a table
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -44,6 +46,7 @@ class Outlet:
         self.progress = Progress()
         self.next = 0
         self._batches: deque[Batch] = deque()
+        self._size = 0
         self._arrived = arrived
 
     @property
@@ -56,8 +59,16 @@ class Outlet:
         """Rows that are durable."""
         with self._arrived:
             self._batches.append(Batch(first, rows, ticks_of(rows, INSTANT)))
+            self._size += rows.nbytes
             self.next = first + rows.num_rows
+            if self._size > KEPT_BYTES:
+                self._let_go(self.oldest_wanted(), KEPT_BYTES)
             self._arrived.notify_all()
+
+    def _let_go(self, below: int, down_to: int) -> None:
+        """Forget whole batches of rows numbered below `below`, the oldest first, until no more than `down_to` bytes are held."""
+        while self._batches and self._batches[0].end <= below and self._size > down_to:
+            self._size -= self._batches.popleft().rows.nbytes
 
     def wait(self, number: int, seconds: float) -> None:
         """Wait until the row of that number is there, at most so long."""
@@ -67,8 +78,7 @@ class Outlet:
 
     def forget(self, below: int) -> None:
         with self._arrived:
-            while self._batches and self._batches[0].end <= below:
-                self._batches.popleft()
+            self._let_go(below, -1)
 
     def fetch(self, after: int, most: int = 1 << 62) -> pa.Table:
         """Rows numbered from `after` on, with their numbers, at most `most` of them."""
@@ -139,4 +149,4 @@ class Outlet:
 
     @property
     def bytes(self) -> int:
-        return sum(b.rows.nbytes for b in self._batches)
+        return self._size

@@ -170,6 +170,7 @@ class Network:
             for sent in frame.sent:
                 query = by_folder.get(sent.folder)
                 if query is not None and sent.first >= self.outlets[query.name].next:
+                    self.outlets[query.name].progress = self.state.progress.get(sent.folder, Progress())
                     self.outlets[query.name].take(sent.first, sent.rows)
         by_query = {o.query.folder: o for o in self.outlets.values()}
         for folder, outlet in by_query.items():  # whose results may all have left the log
