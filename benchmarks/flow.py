@@ -97,12 +97,14 @@ def run(options: Options, report: Report) -> None:
     delays = np.array([reader.came[s] - at for s, at in inflow.sent_at.items() if s in reader.came])
     memory = [row["memory"] for row in w.seen]
     fifth = len(memory) // 5
-    early, late = float(np.median(memory[fifth : 2 * fifth] or [0])), float(np.median(memory[-fifth:] or [0]))
+    # The view keeps five minutes, so until then there is more to hold; Spark's heap grows into its limit meanwhile.
+    early, late = float(np.median(memory[2 * fifth : 3 * fifth] or [0])), float(np.median(memory[-fifth:] or [0]))
     report.table("Crossings, segment statistics and jams", [{
         "rows/s": rate, "vehicles": vehicles, "seconds": seconds, "ticks": len(durations),
         "tick median s": median(durations), "p95 s": p95(durations), "most s": rounded(float(durations.max())),
         "intake most behind s": rounded(inflow.behind), "after the last row s": rounded(lag),
-        "memory MB, second fifth": round(early), "last fifth": round(late), "slots MB": round(held / 1e6)}])  # fmt: skip
+        "memory MB, third fifth": round(early), "last fifth": round(late), "slots MB": round(held / 1e6)}])  # fmt: skip
+    report.add(memory=w.seen)
     report.table("Delay from heartbeat to subscriber, s", [{
         "seconds counted": len(delays), "median": median(delays), "p95": p95(delays),
         "p99": rounded(float(np.percentile(delays, 99))), "most": rounded(float(delays.max()))}])  # fmt: skip
@@ -110,7 +112,7 @@ def run(options: Options, report: Report) -> None:
     report.bar(5, "rows/s", rate, ">=", 100_000)
     report.bar(5, "for, s", seconds, ">=", 600)
     report.bar(5, "left to do after the last row, s", lag, "<=", 2)
-    report.bar(5, "memory, last fifth to second fifth", late / max(1.0, early), "<=", 1.1)
+    report.bar(5, "memory, last fifth to third fifth", late / max(1.0, early), "<=", 1.1)
     report.bar(6, "median delay, ticks", float(np.median(delays)), "<=", 1.5)
     report.bar(6, "99th percentile of the delay, ticks", float(np.percentile(delays, 99)), "<=", 3)
     axes = report.draw(3)

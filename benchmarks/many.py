@@ -22,6 +22,7 @@ from millpond.pond import Pond
 FILTER = "SELECT vid, spd, seg, t FROM posreports [NOW] WHERE seg = {seg} AND spd > {spd} SAMPLE REALTIME"
 GROUPS = """SELECT seg, dir, AVG(spd) AS speed, COUNT(*) AS n FROM posreports [INTERVAL '1' MINUTE]
   WHERE xway = {xway} AND lane = {lane} GROUP BY seg, dir SAMPLE INTERVAL '1' MINUTE"""
+ADDED = "SELECT vid, spd, seg, t FROM posreports [NOW] WHERE vid < 30 SAMPLE REALTIME"  # fits one row of each second
 NEIGHBOURS = """SELECT ISTREAM vid, seg, PREV(seg) AS from_seg, t FROM posreports [vid ROWS 2]
   WHERE seg <> PREV(seg) AND seg = {seg} SAMPLE REALTIME"""
 
@@ -97,7 +98,7 @@ def _watch(db: Pond, inflow: Inflow, seconds: int, report: Report) -> list[dict[
         began = db.status()["pipeline"]["ticks"]
         begin = time.monotonic()
         if action == "added":
-            db.sql("CREATE CONTINUOUS QUERY added AS " + FILTER.format(seg=7, spd=-1))
+            db.sql("CREATE CONTINUOUS QUERY added AS " + ADDED)
             cursor = db.resume("added")
             while not len(cursor.fetch(1)):
                 assert inflow.is_alive(), "an added query has sent nothing"
