@@ -17,7 +17,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millpond.arrow import arrow_schema, data_type
 from millpond.catalog import INSTANT, StreamingTable
@@ -25,7 +24,7 @@ from millpond.errors import MillpondError
 from millpond.network.engine import Engine
 from millpond.network.filters import Columns, compile_condition
 from millpond.network.forms import beyond, send
-from millpond.network.inlet import NEVER, Inlet, ticks_of
+from millpond.network.inlet import NEVER, Inlet, sort_rows, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
 from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, ROWS, Kind, kind_of, simple_where
@@ -219,11 +218,7 @@ class Evaluator:
 
     def step(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int]) -> dict[str, pa.Table]:
         """Take in rows of streams, and evaluate every instant that is complete now."""
-        for name, inlet in self.inlets.items():
-            if name in rows:
-                inlet.push(rows[name])
-            if name in complete:
-                inlet.advance(complete[name])
+        self._take_in(rows, complete)
         sent: dict[str, pa.Table] = {}
         for node in self.nodes.values():
             found = self._try(node)
@@ -232,13 +227,24 @@ class Evaluator:
                 sent[node.prepared.name] = found
             if inlet_of is not None:
                 self._hand_on(node, found, inlet_of)
+        self._end_step()
+        return sent
+
+    def _take_in(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int]) -> None:
+        for name, inlet in self.inlets.items():
+            if name in rows:
+                inlet.push(rows[name])
+            if name in complete:
+                inlet.advance(complete[name])
+
+    def _end_step(self) -> None:
+        """Forget what only this step needed, and what no window will look at again."""
         self._trim()
         self._arrived.clear()
         self._contents.clear()
         for node in self.nodes.values():
             if node.shared is not None:
                 node.shared.forget_step()
-        return sent
 
     def _hand_on(self, node: Node, found: pa.Table | None, inlet: Inlet) -> None:
         """Give what a query sent to those who read it. A query that has not begun yet has the time of what it reads."""
@@ -255,17 +261,10 @@ class Evaluator:
 
     def skip(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int], progress: Mapping[str, Progress]) -> None:
         """Take in rows whose instants were evaluated elsewhere, so that the next step goes on after them."""
-        for name, inlet in self.inlets.items():
-            if name in rows:
-                inlet.push(rows[name])
-            if name in complete:
-                inlet.advance(complete[name])
+        self._take_in(rows, complete)
         for name, node in self.nodes.items():
             self._skip(node, progress[name])
-        self._trim()
-        for node in self.nodes.values():
-            if node.shared is not None:
-                node.shared.forget_step()
+        self._end_step()
 
     def _skip(self, node: Node, progress: Progress) -> None:
         if progress.complete is None or progress.complete == node.progress.complete:
@@ -489,8 +488,7 @@ class Evaluator:
                 content = content.filter(pa.array(recent))
                 if 2 * int(recent.sum()) < len(recent):  # most keys have been silent for long: let them go
                     slots.rows = KeyedRows(inlet.schema, inlet.time_column, window.columns, slots.rows.k)
-                    order = pc.sort_indices(content, sort_keys=[(inlet.time_column, "ascending"), (SEQ, "ascending")])
-                    content = content.take(order)
+                    content = sort_rows(content, inlet.time_column)
                     slots.rows.take_in(content, ticks_of(content, inlet.time_column))
             return content
         interval = node.prepared.interval(use)
@@ -503,16 +501,15 @@ class Evaluator:
         return inlet.between(instant - interval, instant)
 
     def _trim(self) -> None:
-        """Forget what no window will look at again."""
-        for name, inlet in self.inlets.items():
-            low, keep = inlet.complete, 0
-            for node in self.nodes.values():
-                for use in node.prepared.streams:
-                    if use.table.name == name:
-                        oldest, count = self._needs(node, use)
-                        low, keep = min(low, oldest), max(keep, count)
+        needs = {name: (inlet.complete, 0) for name, inlet in self.inlets.items()}
+        for node in self.nodes.values():
+            for use in node.prepared.streams:
+                low, keep = needs[use.table.name]
+                oldest, count = self._needs(node, use)
+                needs[use.table.name] = (min(low, oldest), max(keep, count))
+        for name, (low, keep) in needs.items():
             if low != NEVER:
-                inlet.trim(low, keep=keep)
+                self.inlets[name].trim(low, keep=keep)
 
     def _needs(self, node: Node, use: Use) -> tuple[int, int]:
         """The earliest time of a stream that a query will still look at, and how many rows before it."""

@@ -166,10 +166,6 @@ class Inlet:
             count -= end
         return self.trimmed
 
-    def waiting(self) -> pa.Table:
-        """Rows beyond the complete time."""
-        return pa.concat_tables(self._waiting) if self._waiting else self.schema.empty_table()
-
 
 def sort_rows(rows: pa.Table, time_column: str) -> pa.Table:
     """Rows in the order of (time, row number)."""

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema, integers
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
+from millpond.durable import disk_errors
 from millpond.errors import CatalogError, MillpondError
 from millpond.network import snapshots
 from millpond.network.engine import Engine
@@ -144,9 +145,8 @@ class Network:
         self._catalog = Catalog()  # with the queries that are evaluated in two steps as two
         self._ready: dict[ContinuousQuery, Prepared] = {}  # prepared, and not taken up yet
         self._steps: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
-        self.held: dict[
-            str, dict[int, dict[tuple[str, str], tuple[int, int]]]
-        ] = {}  # by table and shard: what they hold
+        # By table and shard: what they hold.
+        self.held: dict[str, dict[int, dict[tuple[str, str], tuple[int, int]]]] = {}
         self._asker: Engine | None = None
         self._synced: Catalog | None = None
         self._begun = False  # a query began that no durable frame knows of
@@ -502,10 +502,11 @@ class Network:
         folder = self.host.stream(table).definition.folder
         path = out / f"{self._run_id}-{folder}-{self._versions[table]}.definitions"
         if path != self._written.get(table):
-            out.mkdir(parents=True, exist_ok=True)
             temporary = path.with_suffix(".tmp")
-            temporary.write_bytes(pickle.dumps(Definitions(self._catalog, tuple(queries))))
-            temporary.replace(path)
+            with disk_errors(path):
+                out.mkdir(parents=True, exist_ok=True)
+                temporary.write_bytes(pickle.dumps(Definitions(self._catalog, tuple(queries))))
+                temporary.replace(path)
             old = self._written.get(table)
             if old is not None:
                 old.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
+from millpond.durable import disk_errors
 from millpond.ingest.shards import shard_numbers
 from millpond.network import snapshots
 from millpond.network.evaluate import Evaluator
@@ -90,7 +91,8 @@ class ShardTask:
         if self.keep:
             shard.keep(self)
         path = Path(self.out) / f"{name}.shard"
-        path.write_bytes(pickle.dumps(outcome, protocol=5))
+        with disk_errors(path):
+            path.write_bytes(pickle.dumps(outcome, protocol=5))
         return str(path)
 
 

@@ -30,16 +30,23 @@ def _path(folder: Path, table: str, keys: tuple[str, ...], count: int, shard: in
 def write(
     folder: Path, table: str, keys: tuple[str, ...], count: int, shard: int, shards: int, upto: int, rows: pa.Table
 ) -> None:
-    """Keep the content of a window as it was at `upto`; `table` is the table's folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Keep the content of a window as it was at `upto`; `table` is the table's folder.
+
+    A snapshot only saves time: where there is no room for it, there is none.
+    """
     path = _path(folder, table, keys, count, shard)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     schema = rows.schema.with_metadata({_UPTO: str(upto).encode(), _SHARDS: str(shards).encode()})
-    with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        writer.write_table(rows.replace_schema_metadata(schema.metadata))
-    with open(temporary, "rb+") as handle:
-        os.fsync(handle.fileno())
-    temporary.replace(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            writer.write_table(rows.replace_schema_metadata(schema.metadata))
+        with open(temporary, "rb+") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def find(
