@@ -1,10 +1,13 @@
-"""What every test shares: the `--rewrite` option and a Hypothesis that gives the same examples each time.
+"""What every test shares: the `--rewrite` option, a Hypothesis that gives the same examples each time, and a Java that is
+quick to start.
 
 Helpers beside tests are imported by their full name (`from tests.laws.oracle import ...`); `pythonpath` in
 pyproject.toml makes that work.
 """
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import settings
@@ -14,6 +17,9 @@ from hypothesis import settings
 # `pytest --hypothesis-profile=default tests/laws`.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
+
+# A test's Spark lives for seconds: the second compiler would take more of them than it gives back.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

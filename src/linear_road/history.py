@@ -4,8 +4,9 @@ Both are made, not simulated: 70 days of traffic would be 560 runs of three hour
 what the queries over them rely on:
 
 1. Tolls: every vehicle that starts on an expressway by the end of the run has exactly one row for every day, on that
-   expressway; sorted by vehicle and day. About 151,000 * 70 = 10.6 million rows per expressway. Zero on days without
-   a toll.
+   expressway; sorted by vehicle and day. About 151,000 * 70 = 10.6 million rows per expressway, the number the paper
+   gives. (It also speaks of a row for every expressway, which would be L times as many. They would say 0, and so does
+   a row that is missing.) Zero on days without a toll.
 2. Segments: every day x minute (1-1440) x expressway x direction x segment has exactly one row; sorted by day,
    expressway, minute, direction, segment. 70 * 1440 * 200 = 20.16 million rows per expressway.
 3. `Cnt` and `Lav` are at least 1 everywhere, so a travel time of 60 / mean Lav minutes always exists.
@@ -28,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from linear_road import records, traffic
-from linear_road.traffic import TrafficConfig
+from linear_road import expressway, records
+from linear_road.load import TrafficConfig, vehicles
 
 PEAK_CARS: Final = 280.0
 """93 cars per lane-mile: 11 mph by the spacing model, a toll of 2 * 230^2 = 105,800."""
@@ -53,7 +54,7 @@ def day_of_week(day: int, today: int = 1) -> int:
 
 
 def toll_rows(config: TrafficConfig, days: int = records.HISTORY_DAYS) -> int:
-    return sum(traffic.vehicles(config)) * days
+    return sum(vehicles(config)) * days
 
 
 def segment_rows(config: TrafficConfig, days: int = records.HISTORY_DAYS) -> int:
@@ -63,7 +64,7 @@ def segment_rows(config: TrafficConfig, days: int = records.HISTORY_DAYS) -> int
 
 def tolls(config: TrafficConfig, days: int = records.HISTORY_DAYS, today: int = 1) -> Iterator[pa.RecordBatch]:
     """The toll history of the vehicles of a run, a batch for every few thousand vehicles."""
-    homes, counts = config.expressways, np.array(traffic.vehicles(config))
+    homes, counts = config.expressways, np.array(vehicles(config))
     calendar = np.arange(1, days + 1, dtype=np.int32)
     weekend = np.array([day_of_week(int(day), today) > 5 for day in calendar])
     stride = max(1, BLOCK_VEHICLES // homes)
@@ -99,8 +100,10 @@ def _segment_batch(day: int, xway: int, cars: Floats, random: np.random.Generato
     chance = random.standard_normal(cars.shape, np.float32)
     cnt = np.maximum(cars + np.sqrt(cars) * chance, 1).astype(np.int32)
     temper = 1 + 0.06 * random.standard_normal(cars.shape, np.float32)
-    mph = traffic.pace(np.maximum(cars, 1) / len(records.TRAVEL_LANES))
-    lav = np.clip(np.minimum(mph, traffic.DESIRED_MEAN) * temper, traffic.CREEP, records.MAX_SPEED).astype(np.int32)
+    mph = expressway.pace(np.maximum(cars, 1) / len(records.TRAVEL_LANES))
+    lav = np.clip(np.minimum(mph, expressway.DESIRED_MEAN) * temper, expressway.CREEP, records.MAX_SPEED).astype(
+        np.int32
+    )
     toll = np.where((lav < 40) & (cnt > 50), 2 * (cnt - 50) ** 2, 0).astype(np.int32)
     grid = np.indices(cars.shape, np.int32)
     constant = np.ones(minutes * directions * count, np.int32)
@@ -129,7 +132,7 @@ def _demand(weekday: int) -> Floats:
 
 def _profile() -> Floats:
     """Cars by direction and segment, as a share of the fullest: who has entered, and whose exit is not behind."""
-    shares = traffic.EXIT_SHARES
+    shares = expressway.EXIT_SHARES
     remaining = shares[-1] - shares[:-1]
     along = np.cumsum(1 / remaining) * remaining
     along /= along.max()

@@ -29,6 +29,9 @@ SHORT = {"US": "MICROSECOND", "MS": "MILLISECOND", "S": "SECOND", "M": "MINUTE",
 _LONGEST = timedelta(days=50_000_000) // timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+FOREVER = timedelta(days=365_000)
+"""For results that are kept without end: a thousand years."""
+
 
 class TimeUnit(enum.Enum):
     """What one tick of a time column is."""

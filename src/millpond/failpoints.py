@@ -43,6 +43,11 @@ NAMES = {
     "update.after_commit": "they are committed, the statement has not returned",
     "results.after_write": "results of a tick are written, not synced",
     "results.after_sync": "they are synced, nobody has seen them",
+    "results.before_commit": "old results are in a file, nothing refers to it",
+    "results.after_commit": "the file is committed, they are still in memory and in the log",
+    "results.before_expiry": "files of results before the history period are found",
+    "results.before_delete": "a segment of the log of results is no longer needed",
+    "results.after_delete": "it is deleted",
 }
 
 _armed: dict[str, int] = {}  # name -> passes left until it acts

@@ -366,7 +366,7 @@ class Pond:
             queries[query.name] = {
                 "sent": outlet.next,
                 "paused": query.paused,
-                "problem": self.network.state.failed.get(query.folder),
+                "problem": self.network.problem(query),
                 "complete_to": query.table.value(outlet.progress.complete),
             }
         pipeline = self._pipeline

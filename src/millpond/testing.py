@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from millpond.sources.base import RowSource, SourceBatch
+from millpond.synopses.base import Synopsis, SynopsisError
 
 # A call that may not wait has not returned after this many seconds: it waits. Also how long rows may be on their way.
 PATIENCE = 20.0
@@ -126,3 +128,121 @@ def _promptly(source: RowSource, most: int) -> SourceBatch | None:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def check_synopsis(
+    make: Callable[[], Synopsis],
+    sample: Callable[[np.random.Generator, int], Any],
+    truth: Callable[[Any], float | None],
+    *,
+    scale: Callable[[Any], float] | None = None,
+    rate: float = 1.0,
+    different: Callable[[], Synopsis] | None = None,
+    rounds: int = 30,
+) -> None:
+    """Check the promises of `Synopsis`.
+
+    `make` gives a new empty synopsis over time, with a window of at least 10. `sample(rng, n)` gives an array of n values to
+    add, `truth(values)` the statistic of the values of a window, exactly (None: not defined for these). `scale(values)` is what
+    `error` is relative to, where that is not the truth. `rate` is for synopses that are right in that part of all cases only;
+    `different` makes one that must not merge.
+
+    - the truth is within the bounds, and the value within `error`, for windows of all lengths, added singly or together, after
+      merging and after a round trip through bytes, which gives the same bytes and the same answers also for what comes later;
+    - times that go back are refused, and then nothing has been taken; `merge` changes neither side; no array given is kept.
+    """
+    judge = _Judge(truth, scale or (lambda values: abs(truth(values) or 0.0)))
+    for seed in range(rounds):
+        _one_round(make, sample, judge, np.random.default_rng(seed))
+    judge.conclude(rate)
+    if different is not None:
+        _must_refuse(lambda: make().merge(different()), "synopses with different parameters were merged")
+
+
+@dataclass
+class _Judge:
+    """Counts the answers that are as promised."""
+
+    truth: Callable[[Any], float | None]
+    scale: Callable[[Any], float]
+    answers: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def ask(self, synopsis: Synopsis, times: Any, values: Any, now: int, window: int, when: str) -> None:
+        held = values[(times > now - window) & (times <= now)]
+        truth = self.truth(held)
+        if truth is None:
+            return
+        found = synopsis.estimate(window, now)
+        self.answers += 1
+        slip = 1e-9 * max(1.0, abs(truth))
+        if not found.lower - slip <= truth <= found.upper + slip:
+            self.wrong.append(f"{when}, window {window}: {truth} is not in {found}")
+        elif abs(found.value - truth) > synopsis.error * self.scale(held) + slip:
+            self.wrong.append(f"{when}, window {window}: {found.value} is further than {synopsis.error} from {truth}")
+
+    def conclude(self, rate: float) -> None:
+        assert self.answers > 0, "nothing could be asked"
+        # Four deviations of a binomial number, generously: answers of one round are not independent.
+        allowed = (1 - rate) * self.answers + 4 * (self.answers * rate * (1 - rate)) ** 0.5
+        assert len(self.wrong) <= allowed, (
+            f"{len(self.wrong)} of {self.answers} answers are wrong, first {self.wrong[0]}"
+        )
+
+
+def _one_round(make: Callable[[], Synopsis], sample: Any, judge: _Judge, rng: np.random.Generator) -> None:
+    window = next(w for w in (1 << 20, 1 << 10, 10) if _takes(make(), w))
+    count = int(rng.integers(1, 400))
+    times = np.sort(rng.integers(0, int(rng.integers(1, 3 * min(window, 300))), count)).astype(np.int64)
+    values = np.asarray(sample(rng, count))
+    windows = sorted({1, 2, 10, int(rng.integers(1, window + 1)), int(rng.integers(1, 300)) % window + 1, window})
+    whole, single, left, right = make(), make(), make(), make()
+    assert type(whole).from_bytes(whole.to_bytes()).to_bytes() == whole.to_bytes(), "an empty one changes through bytes"
+    side = rng.random(count) < 0.5
+    half = count // 2
+    for part in (slice(0, half), slice(half, count)):
+        given, stamps = values[part].copy(), times[part].copy()
+        whole.add_many(stamps, given)
+        given[:], stamps[:] = given[:1], 0
+        whole = _through_bytes(whole)
+    for time, value in zip(times.tolist(), values, strict=True):
+        single.add(time, value)
+    left.add_many(times[side], values[side])
+    right.add_many(times[~side], values[~side])
+    before = left.to_bytes(), right.to_bytes()
+    both = left.merge(right)
+    assert (left.to_bytes(), right.to_bytes()) == before, "merge changes what it merges"
+    now = int(times[-1])
+    ways = {"together": whole, "singly": single, "merged": both, "merged, through bytes": _through_bytes(both)}
+    for way, synopsis in ways.items():
+        assert synopsis.nbytes > 0, "nbytes says that it takes no memory"
+        for length in windows:
+            judge.ask(synopsis, times, values, now, length, way)
+            judge.ask(synopsis, times, values, now + length // 2, length, f"{way}, later")
+    state = whole.to_bytes()
+    _must_refuse(lambda: whole.add_many([now, now - 1], values[:1].repeat(2)), "times went back")
+    _must_refuse(lambda: whole.add_many([now - 1], values[:1]), "a time before the last was taken")
+    assert whole.to_bytes() == state, "a call that raised has taken something"
+
+
+def _takes(synopsis: Synopsis, window: int) -> bool:
+    try:
+        synopsis.estimate(window, 0)
+    except SynopsisError:
+        return False
+    return True
+
+
+def _through_bytes(synopsis: Synopsis) -> Synopsis:
+    again = type(synopsis).from_bytes(synopsis.to_bytes())
+    assert again.to_bytes() == synopsis.to_bytes(), "bytes change on the way through bytes"
+    assert again.parameters() == synopsis.parameters(), "parameters change on the way through bytes"
+    return again
+
+
+def _must_refuse(call: Callable[[], Any], what: str) -> None:
+    try:
+        call()
+    except SynopsisError:
+        return
+    raise AssertionError(what)

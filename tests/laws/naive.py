@@ -117,20 +117,31 @@ class Course:
 
 
 def evaluate(
-    queries: Sequence[Query], streams: Mapping[str, Stream], looks: Sequence[Look], *, time: str = "t"
+    queries: Sequence[Query],
+    streams: Mapping[str, Stream],
+    looks: Sequence[Look],
+    *,
+    time: str = "t",
+    since: Mapping[str, int] | None = None,
 ) -> dict[str, Course]:
     """What each of the queries sends, had all been there from the start. A query follows those it reads.
 
-    The standard tables that count for an instant are those at the first look at which it was complete.
+    The standard tables that count for an instant are those at the first look at which it was complete. A query named in
+    `since` has no instant before that time.
     """
     found: dict[str, Course] = {}
     for query in queries:
-        found[query.name] = _course(query, streams, looks, found, time)
+        found[query.name] = _course(query, streams, looks, found, time, (since or {}).get(query.name))
     return found
 
 
 def _course(
-    query: Query, streams: Mapping[str, Stream], looks: Sequence[Look], others: Mapping[str, Course], time: str
+    query: Query,
+    streams: Mapping[str, Stream],
+    looks: Sequence[Look],
+    others: Mapping[str, Course],
+    time: str,
+    done: int | None,
 ) -> Course:
     names = inputs(query.select)
     rows = {n: _rows_of(n, streams, others) for n in names}
@@ -139,7 +150,6 @@ def _course(
     times = sorted({_time(row, time) for n in names for row in rows[n]})
     answers: list[Answer] = []
     before: Counter[Values] = Counter()
-    done: int | None = None
     for look, end in zip(looks, complete, strict=True):
         if end is None:
             continue
@@ -153,7 +163,7 @@ def _course(
             else:
                 answers.append(Answer(instant, result))
             before = now
-        done = end
+        done = end if done is None else max(done, end)
     return Course(answers, complete, tuple(name for name, _ in query.select.columns))
 
 

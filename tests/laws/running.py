@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -187,8 +187,8 @@ class Running:
     def units(self, value: Any) -> Any:
         return (value - EPOCH) // HALF if isinstance(value, dt.datetime) else value
 
-    def expected(self, queries: list[Query] | None = None) -> dict[str, Course]:
-        return evaluate(self.queries if queries is None else queries, self.streams, self.looks)
+    def expected(self, queries: list[Query] | None = None, since: Mapping[str, int] | None = None) -> dict[str, Course]:
+        return evaluate(self.queries if queries is None else queries, self.streams, self.looks, since=since)
 
     def fetched(self, name: str) -> list[tuple[Any, ...]]:
         """What a query has sent, as (columns ..., instant), once it is sure that numbers and instants are in order."""

@@ -5,22 +5,20 @@ Rows are put in the order of vehicle and time; a trip is then a stretch of rows 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from linear_road import generate, history, records, traffic
-from linear_road.generate import Progress
+from linear_road import expressway, load, records, traffic
 from linear_road.traffic import TrafficConfig
+from tests.linear_road.rules import broken_rules
 
 Column = npt.NDArray[np.int32]
 
@@ -83,6 +81,47 @@ def test_batches_are_small_whatever_the_number_of_expressways() -> None:
     sizes = [batch.num_rows for batch in traffic.simulate(TrafficConfig(xways=20, minutes=5))]
     assert max(sizes) <= 1.1 * traffic.BATCH_ROWS
     assert min(sizes) > 0
+
+
+def test_rows_of_a_second_go_by_expressway(stream: pa.Table) -> None:
+    reports = stream.filter(pc.equal(stream["Type"], records.POSITION))
+    place = reports["Time"].to_numpy().astype(np.int64) * 3 + reports["XWay"].to_numpy()
+    assert (np.diff(place) >= 0).all()
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    xways=st.sampled_from([0.5, 1, 1.5, 2]), seed=st.integers(0, 1 << 32), minutes=st.integers(1, 60),
+    share=st.integers(0, 100), load=st.sampled_from([0.002, 0.01]),
+)  # fmt: skip
+def test_every_stretch_obeys_the_rules(xways: float, seed: int, minutes: int, share: int, load: float) -> None:
+    start = minutes * share // 101
+    config = TrafficConfig(xways, minutes - start, seed, start, load)
+    assert broken_rules(rows(config), start * 60, minutes * 60) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"Spd": 101}, "impossible"),
+        ({"Seg": 99, "Pos": 0}, "impossible"),
+        ({"Dir": 1}, "changes expressway or direction"),
+        ({"Time": 31}, "begins a trip elsewhere"),
+        ({"Lane": 4}, "uses a ramp the wrong way"),
+        ({"Pos": 5000}, "not where its speed takes it"),
+        ({"Type": 1}, "no type"),
+    ],
+    ids=["speed", "segment", "direction", "time", "lane", "position", "type"],
+)
+def test_the_check_of_the_rules_finds_a_broken_one(change: dict[str, int], complaint: str) -> None:
+    trip = [
+        dict.fromkeys(records.INPUT.names, -1)
+        | {"Type": 0, "Time": 30 * i, "VID": 1, "Spd": 30, "XWay": 0, "Lane": lane, "Dir": 0, "Seg": 0, "Pos": 1320 * i}
+        for i, lane in enumerate((0, 1, 2, 4))
+    ]
+    assert broken_rules(pa.Table.from_pylist(trip, records.INPUT), 0, 600) == []
+    trip[1] |= change
+    assert any(complaint in text for text in broken_rules(pa.Table.from_pylist(trip, records.INPUT), 0, 600))
 
 
 # --- trips ------------------------------------------------------------------------------------------------------------
@@ -156,7 +195,7 @@ def test_entry_ramps_are_uniform(trips: Trips) -> None:
 def test_exits_are_normal_around_mile_fifty_in_the_direction_of_travel() -> None:
     random = np.random.default_rng(1)
     entry = random.integers(0, records.SEGMENTS, 400_000)
-    leave = traffic.exits(entry, random)
+    leave = expressway.exits(entry, random)
     assert (leave >= entry).all()
     assert leave.max() < records.SEGMENTS
     from_the_start = leave[entry == 0] + 0.5  # hardly conditioned: only 0.6 % of the normal lies before mile 0
@@ -236,7 +275,7 @@ def test_load_grows_as_the_benchmark_says() -> None:
     assert per_minute[0] / config.load == pytest.approx(1118, rel=0.05)
     assert per_minute[-1] / config.load == pytest.approx(100_000, rel=0.1)
     assert per_minute.sum() / config.load == pytest.approx(12_000_000, rel=0.1)
-    assert sum(traffic.vehicles(config)) / config.load == pytest.approx(150_000, rel=0.05)
+    assert sum(load.vehicles(config)) / config.load == pytest.approx(150_000, rel=0.05)
     assert (per_minute[10:] > 0.97 * per_minute[:-10]).all()
 
 
@@ -255,6 +294,20 @@ def test_congestion_slows_traffic_and_tolls_are_charged() -> None:
     assert cars.max() < 3 * 5280 / 16  # bumper to bumper in three lanes, and some on the ramps
 
 
+@pytest.mark.slow
+def test_a_full_run_has_the_load_of_the_benchmark() -> None:
+    per_minute = np.zeros(records.RUN_MINUTES, int)
+    vehicles: list[Column] = []
+    for batch in traffic.simulate(TrafficConfig(seed=11)):
+        reports = batch.filter(pc.equal(batch["Type"], records.POSITION))
+        per_minute += np.bincount(reports["Time"].to_numpy() // 60, minlength=len(per_minute))
+        vehicles.append(pc.unique(reports["VID"]).to_numpy())
+    assert per_minute[0] == pytest.approx(1100, rel=0.05)
+    assert per_minute[-1] == pytest.approx(100_000, rel=0.05)
+    assert per_minute.sum() == pytest.approx(12_000_000, rel=0.05)
+    assert len(np.unique(np.concatenate(vehicles))) == sum(load.vehicles(TrafficConfig())) == 151_416
+
+
 # --- requests ---------------------------------------------------------------------------------------------------------
 def test_one_report_in_a_hundred_brings_a_request(stream: pa.Table) -> None:
     counts = np.bincount(stream["Type"].to_numpy(), minlength=5)
@@ -270,6 +323,16 @@ def test_a_request_follows_a_report_of_its_vehicle_at_the_same_second(stream: pa
     for name in ("Time", "VID"):
         assert (stream[name].to_numpy()[at] == stream[name].to_numpy()[at - 1]).all()
     assert (stream["QID"].to_numpy()[at] == np.arange(len(at))).all()
+
+
+def test_nobody_asks_about_an_expressway_beyond_the_own(stream: pa.Table) -> None:
+    kind, xway = stream["Type"].to_numpy(), stream["XWay"].to_numpy()
+    at = np.flatnonzero(kind > records.BALANCE)
+    assert (xway[at] <= xway[at - 1]).all()
+    own = xway[at] == xway[at - 1]
+    expenditure = kind[at] == records.EXPENDITURE
+    assert own[expenditure].mean() > 0.8
+    assert 0.3 < own[~expenditure].mean() < 0.7
 
 
 FIELDS = {
@@ -303,26 +366,26 @@ def test_a_journey_ends_elsewhere_and_is_eastbound_on_a_half_expressway(stream: 
 
 
 # --- repeatable -------------------------------------------------------------------------------------------------------
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, format: generate.Format) -> None:
-    config = TrafficConfig(xways=1.5, minutes=3, seed=5, load=0.2)
-    first = generate.generate(config, tmp_path / "a", format, days=2)
-    second = generate.generate(config, tmp_path / "b", format, days=2)
-    other = generate.generate(TrafficConfig(xways=1.5, minutes=3, seed=6, load=0.2), tmp_path / "c", format, days=2)
-    for name in ("input", "tolls", "segments"):
-        assert digest(first[name]) == digest(second[name])
-        assert digest(first[name]) != digest(other[name])
-
-
 def test_a_stretch_is_cut_out_of_the_whole_run(stream: pa.Table) -> None:
     stretch = rows(TrafficConfig(xways=2.5, minutes=20, start_minute=40, seed=7, load=0.2))
     same_minutes = stream.filter(pc.greater_equal(stream["Time"], 40 * 60))
     assert stretch.num_rows > 100_000
     assert stretch.equals(same_minutes)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_do_not_depend_on_the_number_of_threads(threads: int) -> None:
+    config = TrafficConfig(xways=3.5, minutes=6, seed=5, load=0.1)
+    batches = traffic.simulate(config, threads)
+    assert pa.Table.from_batches(batches).equals(rows(config))
+
+
+def test_what_is_skipped_is_told_second_by_second() -> None:
+    told: list[int] = []
+    config = TrafficConfig(minutes=1, start_minute=2, load=0.01)
+    for batch in traffic.simulate(config, on_skipped=told.append):
+        assert batch["Time"][0].as_py() >= 120
+    assert told == [30, 60, 90, 120]
 
 
 @pytest.mark.parametrize(
@@ -339,98 +402,3 @@ def test_a_stretch_is_cut_out_of_the_whole_run(stream: pa.Table) -> None:
 def test_impossible_runs_are_refused(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TrafficConfig(**arguments)  # type: ignore[arg-type]
-
-
-# --- history ----------------------------------------------------------------------------------------------------------
-def test_every_vehicle_has_one_row_for_every_day(trips: Trips) -> None:
-    tolls = pa.Table.from_batches(history.tolls(CITY, days=8))
-    assert tolls.num_rows == history.toll_rows(CITY, days=8)
-    vid, day = tolls["VID"].to_numpy(), tolls["Day"].to_numpy()
-    assert (np.diff(vid.astype(np.int64) * 100 + day) > 0).all()
-    assert set(np.unique(day)) == set(range(1, 9))
-    assert np.isin(np.unique(trips["VID"]), vid).all()
-    first = np.append(True, np.diff(trips["VID"]) != 0)
-    homes = dict(zip(vid.tolist(), tolls["XWay"].to_numpy().tolist(), strict=True))
-    assert [homes[v] for v in trips["VID"][first].tolist()] == trips["XWay"][first].tolist()
-    paid = tolls["Tolls"].to_numpy()
-    assert paid.min() == 0
-    assert 0.2 < (paid > 0).mean() < 0.9
-
-
-def test_every_segment_has_one_row_for_every_minute() -> None:
-    table = pa.Table.from_batches(history.segments(CITY, days=2))
-    assert table.num_rows == history.segment_rows(CITY, days=2) == 2 * 1440 * 5 * 100
-    keys = table.select(["Day", "XWay", "Min", "Dir", "Seg"])
-    assert keys.group_by(keys.column_names).aggregate([]).num_rows == table.num_rows
-    assert pc.min_max(table["Min"]).as_py() == {"min": 1, "max": 1440}
-    lav, cnt, toll = (table[name].to_numpy() for name in ("Lav", "Cnt", "Toll"))
-    assert lav.min() >= 1
-    assert lav.max() <= 100
-    assert cnt.min() >= 1
-    assert (toll == np.where((lav < 40) & (cnt > 50), 2 * (cnt - 50) ** 2, 0)).all()
-    assert 0.05 < (toll > 0).mean() < 0.4
-
-
-def test_rush_hours_are_on_working_days() -> None:
-    assert [history.day_of_week(day) for day in range(1, 9)] == [7, 6, 5, 4, 3, 2, 1, 7]
-    by_day = list(history.segments(TrafficConfig(), days=3))
-    at_eight = [batch.filter(pc.equal(batch["Min"], 480))["Cnt"].to_numpy().mean() for batch in by_day]
-    assert at_eight[2] > 3 * at_eight[0]
-    at_night = by_day[2].filter(pc.equal(by_day[2]["Min"], 180))
-    assert at_night["Cnt"].to_numpy().mean() < at_eight[2] / 5
-    assert at_night["Lav"].to_numpy().min() > 40
-
-
-# --- files ------------------------------------------------------------------------------------------------------------
-SMALL = TrafficConfig(xways=0.5, minutes=2, load=0.5)
-
-
-def test_csv_and_parquet_hold_the_same_rows(tmp_path: Path) -> None:
-    as_csv = generate.generate(SMALL, tmp_path, "csv", days=1)
-    as_parquet = generate.generate(SMALL, tmp_path, "parquet", days=1)
-    schemas = {"input": records.INPUT, "tolls": records.TOLLS, "segments": records.SEGMENT_STATISTICS}
-    for name, schema in schemas.items():
-        reading = pyarrow.csv.ReadOptions(column_names=schema.names)
-        converting = pyarrow.csv.ConvertOptions(column_types=schema)
-        read = pyarrow.csv.read_csv(as_csv[name], reading, convert_options=converting)
-        assert read.to_pydict() == pyarrow.parquet.read_table(as_parquet[name]).to_pydict()
-        assert read.num_rows > 100
-    line = as_csv["input"].read_text().splitlines()[0].split(",")
-    assert len(line) == 15
-    assert line[0] == "0"
-    assert line[9:] == ["-1"] * 6
-
-
-def test_progress_goes_up_to_one_for_each_file(tmp_path: Path) -> None:
-    seen: list[Progress] = []
-    generate.generate(TrafficConfig(xways=1, minutes=20), tmp_path, days=2, on_progress=seen.append)
-    assert list(dict.fromkeys(progress.file for progress in seen)) == [
-        "input.parquet",
-        "tolls.parquet",
-        "segments.parquet",
-    ]
-    for file in {progress.file for progress in seen}:
-        shares = [progress.share for progress in seen if progress.file == file]
-        assert shares == sorted(shares)
-        assert shares[-1] == pytest.approx(1)
-        assert len(shares) > 1 or file == "tolls.parquet"
-
-
-def test_a_failure_leaves_the_old_file_and_no_partial_one(tmp_path: Path) -> None:
-    path = generate.write_input(SMALL, tmp_path)
-    before = digest(path)
-
-    def stop(progress: Progress) -> None:
-        assert digest(path) == before, "the file changed before it was complete"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        generate.write_input(TrafficConfig(minutes=5, seed=1), tmp_path, on_progress=stop)
-    assert digest(path) == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["input.parquet"]
-
-
-def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="format 'avro' is not one of parquet, csv"):
-        generate.write_tolls(SMALL, tmp_path, "avro")  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import millpond
 from millpond.pond import Pond
 
+pytestmark = pytest.mark.spark
+
+PATIENCE = 120.0  # seconds until a test gives up
 QUERIES = """
 CREATE STANDARD TABLE critical (seg INT);
 INSERT INTO critical VALUES (3), (4);
@@ -46,6 +51,7 @@ def without_numbers(found: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: [row[:-1] for row in rows] for name, rows in found.items()}
 
 
+@pytest.mark.usefixtures("session")
 def test_the_pipeline_sends_what_the_pond_sends(tmp_path: Path) -> None:
     with make(tmp_path / "here") as db:
         for t in range(14):
@@ -63,9 +69,12 @@ def test_the_pipeline_sends_what_the_pond_sends(tmp_path: Path) -> None:
         for t in range(11, 14):
             second(db, t)
         found = results(db)
-        pushed = []
-        while (batch := subscription.next(timeout=0.1)) is not None:
+        pushed: list[Any] = []
+        while len(pushed) < len(found["crossings"]):
+            batch = subscription.next(timeout=PATIENCE)
+            assert batch is not None, f"{len(pushed)} results came, and no more"
             pushed += batch.rows()
+        assert subscription.next(timeout=0.1) is None
         subscription.close()
         assert db.status()["pipeline"]["ticks"] > 0
     assert without_numbers(found) == expected

@@ -7,8 +7,6 @@ where the statement adds doubles up, exactly elsewhere.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar
@@ -23,7 +21,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from millpond.sql.naming import name_outputs, spell_outputs
-from millpond.sql.translate import SPARK_SETTINGS, NotOnDuckDB, configure, needs_spark, to_duckdb
+from millpond.sql.translate import NotOnDuckDB, configure, needs_spark, to_duckdb
 from tests.corpus import Case, load_corpus
 from tests.corpus.compare import assert_same, normal_type
 from tests.corpus.tables import SCHEMA, TABLES
@@ -42,30 +40,16 @@ _SCHEMA = MappingSchema(SCHEMA, dialect="spark")
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[1]").appName("corpus")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.default.parallelism": "1",
-        "spark.sql.adaptive.enabled": "false",
-        # Otherwise the optimizer itself evaluates what it can, with other code than a job over files would use.
-        "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life: half the time
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-    }
-    for name, value in {**settings, **SPARK_SETTINGS}.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
+def spark(session: Any) -> Any:
+    own = session.newSession()  # with settings and views of its own
+    # Otherwise the optimizer itself evaluates what it can, with other code than a job over files would use.
+    rule = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+    for name, value in {"spark.sql.shuffle.partitions": "1", "spark.sql.optimizer.excludedRules": rule}.items():
+        own.conf.set(name, value)
+    own.sparkContext.setLogLevel("OFF")
     for name, table in TABLES.items():
-        session.createDataFrame(table()).createOrReplaceTempView(name)
-    yield session
-    session.stop()
+        own.createDataFrame(table()).createOrReplaceTempView(name)
+    return own
 
 
 def _connect(*, zoned: bool) -> duckdb.DuckDBPyConnection:

@@ -164,8 +164,10 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
         return Result(message=f'there is no {statement.kind} "{statement.name}"')
     query = _named(catalog, statement.name, view=statement.kind == "streaming view")
     kind = statement.kind
+    outlet = pond.network.outlet(query.name)
     pond.change_catalog(catalog.without_query(query.name))
     pond.network.settle()
+    pond.network.discard(outlet)
     return Result(message=f'{kind} "{query.name}" dropped')
 
 
@@ -177,6 +179,7 @@ def show(pond: Pond, statement: st.Show) -> Result:
             continue
         outlet = pond.network.outlet(query.name)
         failure = pond.network.state.failed.get(query.folder)
+        problem = pond.network.problem(query)
         rows.append(
             {
                 "name": query.name,
@@ -185,7 +188,7 @@ def show(pond: Pond, statement: st.Show) -> Result:
                 "sent": outlet.next,
                 "last_instant": _time(query, outlet.progress.last),
                 "complete_to": _time(query, outlet.progress.complete),
-                "problem": failure.splitlines()[0] if failure else None,
+                "problem": problem.splitlines()[0] if problem else None,
                 "sql": " ".join(query.sql.split()),
             }
         )

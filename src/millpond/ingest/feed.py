@@ -155,7 +155,7 @@ class FeedRunner:
                 found = enumerate(zip(failed.values(), texts, strict=True), 1)
                 bad = [*bad, *(BadRow(lowest - k, reason, text) for k, (reason, text) in found)]
             places = _places(batch, list(failed), rows.num_rows)
-        origin = Origin(self.name, batch.position, places)
+        origin = Origin(self.name, batch.position, places, complete=batch.complete)
         receipt = self._retried(lambda: self._offer(rows, origin, bad))
         if receipt is None:  # stopped while it was retried
             return

@@ -47,16 +47,19 @@ class Receipt:
 class Origin:
     """Where an offer comes from: a source's name and its position after this offer; `places` locate single rows.
 
-    `key` is what the position is kept under; the source's name if it is not given.
+    `key` is what the position is kept under; the source's name if it is not given. `complete` is a time, in ticks, if
+    nothing at or before it comes after these rows.
     """
 
     source: str = "append"
     position: Any = None
     places: Callable[[int], str] = str
     key: str | None = None
+    complete: int | None = None
 
 
 APPEND = Origin()
+_LAST = 1 << 62
 
 
 class Intake:
@@ -98,7 +101,10 @@ class Intake:
             batch, times, late = self._reject_late(batch, times, places, rejects)
             receipt = Receipt(definition.name, batch.num_rows, late, malformed, rejects[0].reason if rejects else None)
             if receipt.accepted or receipt.rejected or origin.position is not None:
-                self._append(batch, times, rejects, origin, receipt, arrival)
+                heartbeat = state.heartbeat
+                if origin.complete is not None and origin.complete < _LAST:
+                    heartbeat = max(origin.complete + 1, heartbeat if heartbeat is not None else origin.complete)
+                self._append(batch, times, rejects, origin, receipt, arrival, heartbeat)
         return receipt
 
     def advance(self, time: int) -> None:

@@ -14,9 +14,11 @@ import pyarrow as pa
 from millpond.errors import ResultsGone
 from millpond.network.outlet import Outlet
 from millpond.result import Result
+from millpond.schema import SEQ
 
 _POLL = 0.05  # seconds between looks at the log of another process
 _WAIT = 0.5
+_BATCH = 131_072  # rows handed out at a time
 
 
 class Results(Result):
@@ -46,16 +48,17 @@ class Cursor:
 
     def take(self, most: int = 1 << 62) -> Results:
         outlet = self._outlet()
-        first = outlet.first
-        if self._number < first and self._number > 0:
-            raise ResultsGone(outlet.query.name, self.position, first)
-        rows = outlet.fetch(max(self._number, first), most)
+        rows = outlet.fetch(self._number, most)
         if rows.num_rows:
-            self._number = max(self._number, first) + rows.num_rows
+            first = rows.column(SEQ)[0].as_py()
+            if first > self._number > 0:
+                raise ResultsGone(outlet.query.name, self.position, first)
+            self._number = first + rows.num_rows
         return Results(rows, self.position)
 
     def __iter__(self) -> Iterator[Results]:
-        while rows := self.fetch():
+        """Everything that is there, batch by batch: of results kept in files not all are in memory at a time."""
+        while rows := self.fetch(_BATCH):
             yield rows
 
     @property
@@ -89,7 +92,7 @@ class Subscription:
         while not self._closed and not self._ended():
             if not self._owned():
                 self._refresh()
-            batch = self._cursor.take()
+            batch = self._cursor.take(_BATCH)
             if len(batch):
                 return batch
             left = _WAIT if limit is None else min(_WAIT, limit - time.monotonic())

@@ -10,7 +10,7 @@ matter how rows are cut into steps, nor whether the state was kept or filled fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema, data_type
+from millpond.arrow import arrow_schema, data_type, integers
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError
 from millpond.network.engine import Engine
@@ -27,15 +27,19 @@ from millpond.network.forms import beyond, send
 from millpond.network.inlet import NEVER, Inlet, sort_rows, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
-from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, ROWS, Kind, kind_of, simple_where
+from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, NEWEST, ROWS, RUNNING, Kind, kind_of, simple_where
+from millpond.network.lookups import Lookup, lookups
 from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
+from millpond.network.running import Running, shape_of
 from millpond.network.split import PREFIX
 from millpond.query.bind import Use
 from millpond.query.local import with_relations
 from millpond.query.plan import used_columns
 from millpond.query.relation import DUCKDB, at_instant, with_previous
 from millpond.schema import SEQ, Column, DataType
+
+Moments = npt.NDArray[np.int64]
 
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 
@@ -52,8 +56,14 @@ class History(Protocol):
     def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
         """At least the `count` newest rows of each key with time <= high, in order, part by part."""
 
+    def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
+        """All rows with time <= high, sorted, part by part."""
+
     def standard(self, name: str) -> pa.Table:
         """A standard table as it is now."""
+
+    def looked_up(self, name: str, columns: Sequence[str], keys: Sequence[pa.ChunkedArray]) -> pa.Table:
+        """At least the rows of a standard table whose `columns` have one of the values of `keys`."""
 
 
 @dataclass
@@ -73,7 +83,9 @@ class Node:
     kind: Kind
     chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
     shared: Neighbours | None = None
+    running: Running | None = None  # what it holds if its window only grows
     slots: dict[str, Slots] = field(default_factory=dict)
+    lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
     before: pa.Table | None = None  # its result at the last instant, if it sends differences
     error: str | None = None  # why it stopped
 
@@ -122,7 +134,7 @@ class Evaluator:
         kind = kind_of(prepared)
         where = kind.where if kind.name != INSTANTS else simple_where(prepared)
         chosen = compile_condition(where) if where is not None or kind.name != INSTANTS else None
-        node = Node(prepared, progress, kind, chosen)
+        node = Node(prepared, progress, kind, chosen, lookups=lookups(prepared) if kind.name == INSTANTS else {})
         for use in prepared.streams:
             assert isinstance(use.table, StreamingTable)
             self.open(use.table)
@@ -166,14 +178,25 @@ class Evaluator:
         window = use.window
         if node.kind.name == ROWS:
             self._refill(inlet, use, progress.complete, 0)
-        elif node.kind.name == NEIGHBOURS:
+        elif node.kind.name in (NEIGHBOURS, NEWEST):
             node.shared = self._share(node, use, progress.complete - 1, filled=True)
             self._refill(inlet, use, progress.complete, 0)
+        elif node.kind.name == RUNNING:
+            upto = progress.complete - 1
+            if node.prepared.slide is not None:
+                upto = upto // node.prepared.slide * node.prepared.slide
+            running = self._make_running(node, upto)
+            for rows in self.history.parts(use.table.name, upto):
+                running.take_in(*self._matching(node, Arrived(rows, inlet.time_column)))
+            self._refill(inlet, use, upto + 1, 0)
         elif window.columns:
             assert window.rows is not None
             upto = progress.complete - 1 if progress.last is None else progress.last
+            if inlet.complete <= upto:  # of a stream that is not so far yet, rows before that are still to come
+                upto = NEVER if inlet.complete == NEVER else inlet.complete - 1
             slots = Slots(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
-            for rows in self.history.keyed(use.table.name, window.columns, window.rows, upto):
+            past = self.history.keyed(use.table.name, window.columns, window.rows, upto) if upto != NEVER else ()
+            for rows in past:
                 slots.rows.take_in(rows, ticks_of(rows, inlet.time_column))
             node.slots[use.name] = slots
             self._refill(inlet, use, upto + 1, 0)
@@ -274,6 +297,8 @@ class Evaluator:
             begin = min((t for i in self._inlets(node) if (t := i.first_time()) is not None), default=progress.complete)
             begin = min(begin, progress.complete)
             self._begin(node, begin)
+        if node.running is not None:
+            self._brought_in(node, progress.complete, quietly=True)
         if node.shared is not None and begin < progress.complete:
             node.shared.advance(self.inlets[node.prepared.streams[0].table.name], begin, progress.complete)
         if node.kind.name == INSTANTS and node.prepared.query.form != "rstream" and progress.last != node.progress.last:
@@ -288,7 +313,9 @@ class Evaluator:
             for use in node.prepared.streams:
                 window = use.window
                 found = node.shared or node.slots.get(use.name)
-                if found is None or window is None or window.rows is None or window.interval is not None:
+                if found is None or found.upto == NEVER:
+                    continue
+                if window is None or window.rows is None or window.interval is not None:
                     continue
                 key = (use.table.name, window.columns, window.rows)
                 if key not in seen:
@@ -307,6 +334,9 @@ class Evaluator:
             for number, (rows, note) in enumerate(keyed):
                 what = f"partitioned window{f' {number + 1}' if number else ''}, {rows.slots.size} keys{note}"
                 found[node.prepared.name, what] = (rows.rows, rows.bytes)
+            if node.running is not None:
+                what = f"running aggregates of {node.running.rows} groups"
+                found[node.prepared.name, what] = (node.running.rows, node.running.bytes)
             if node.before is not None:
                 found[node.prepared.name, "result at the last instant"] = (node.before.num_rows, node.before.nbytes)
         return found
@@ -343,6 +373,8 @@ class Evaluator:
         inlets = self._inlets(node)
         if node.progress.complete is None:
             self._begin(node, begin)
+        if node.kind.name == RUNNING:
+            return self._run_on(node, begin, complete)
         if node.kind.name != INSTANTS:
             return self._at_once(node, begin, complete)
         slide = node.prepared.slide
@@ -374,8 +406,12 @@ class Evaluator:
         else:
             assert node.shared is not None
             change = node.shared.advance(inlet, begin, complete)
-            form = node.prepared.query.form
-            changes = (change.after, change.before) if form == "istream" else (change.before, change.after)
+            if node.kind.name == NEWEST:
+                changes = (change.newest(node.prepared.interval(use)), None)
+            elif node.prepared.query.form == "istream":
+                changes = (change.after, change.before)
+            else:
+                changes = (change.before, change.after)
         try:
             found = self._difference(node, *changes)
         except MillpondError:
@@ -422,10 +458,79 @@ class Evaluator:
         text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
         return self.engine.run(text, {f"{name}_rows": rows}).rename_columns(schema.names).cast(schema)
 
+    def _make_running(self, node: Node, upto: int) -> Running:
+        use = node.prepared.streams[0]
+        shape = shape_of(node.prepared.bound.tree, use.columns)
+        node.running = Running(shape, self.inlets[use.table.name].schema, upto)
+        return node.running
+
+    def _run_on(self, node: Node, begin: int, complete: int) -> pa.Table | None:
+        """All instants of a step, for aggregates over a window that only grows."""
+        slide = node.prepared.slide
+        inlet = self.inlets[node.prepared.streams[0].table.name]
+        if node.prepared.query.form != "rstream":
+            found, moments = self._brought_in(node, complete)
+            sent = self._stamped_each(node, found, moments)
+            last = inlet.last_time(complete - 1) if slide is None else (complete - 1) // slide * slide
+        else:
+            due = arrivals(inlet.times(), begin, complete) if slide is None else slides(begin, complete, slide)
+            parts = []
+            for instant in due:
+                self._brought_in(node, instant + 1, quietly=True)
+                assert node.running is not None
+                groups = node.running.content()
+                parts.append(self._stamped_each(node, groups, np.full(groups.num_rows, instant)))
+            sent = pa.concat_tables(parts) if parts else None
+            last = due[-1] if due else None
+        node.progress = Progress(complete, last if last is not None and last >= begin else node.progress.last)
+        return sent
+
+    def _brought_in(self, node: Node, complete: int, *, quietly: bool = False) -> tuple[pa.Table | None, Moments]:
+        """Take the rows up to the last instant before `complete` into running aggregates; what that changed, and when."""
+        running, slide = node.running, node.prepared.slide
+        assert running is not None
+        upto = complete - 1 if slide is None else (complete - 1) // slide * slide
+        nothing = np.zeros(0, dtype=np.int64)
+        if upto <= running.upto:
+            return None, nothing
+        inlet = self.inlets[node.prepared.streams[0].table.name]
+        came = Arrived(inlet.between(running.upto + 1, upto), inlet.time_column)
+        running.upto = upto
+        rows, moments = self._matching(node, came)
+        if quietly:
+            running.take_in(rows, moments)
+            return None, nothing
+        if slide is not None:
+            moments = -(-moments // slide) * slide
+        return running.changes(rows, moments, node.prepared.query.form)
+
+    def _matching(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
+        """The rows that fulfil a query's WHERE, the columns it needs of them, and their moments."""
+        needs = node.kind.plain or ()
+        if not batch.size:
+            return batch.rows(needs, None), batch.moments
+        if node.chosen is not None:
+            places = np.flatnonzero(node.chosen(batch.columns)) if node.kind.where is not None else None
+            return batch.rows(needs, places), batch.moments if places is None else batch.moments[places]
+        name = node.prepared.streams[0].name
+        rows = batch.rows(node.kind.needs, None).append_column(MOMENT, pa.array(batch.moments))
+        text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
+        found = self.engine.run(text, {f"{name}_rows": rows})
+        return found.select(range(len(needs))).rename_columns(list(needs)), integers(found.column(len(needs)))
+
+    def _stamped_each(self, node: Node, rows: pa.Table | None, moments: Moments) -> pa.Table | None:
+        if rows is None:
+            return None
+        schema = arrow_schema(node.prepared.query.columns)
+        stamps = pa.array(moments).cast(schema.field(INSTANT).type)
+        return pa.Table.from_arrays([*rows.columns, stamps], names=schema.names).cast(schema)
+
     def _begin(self, node: Node, begin: int) -> None:
         """The first rows a query ever sees: its partitioned windows start empty."""
-        if node.kind.name == NEIGHBOURS:
+        if node.kind.name in (NEIGHBOURS, NEWEST):
             node.shared = self._share(node, node.prepared.streams[0], begin - 1, filled=False)
+        if node.kind.name == RUNNING:
+            self._make_running(node, begin - 1)
         if node.kind.name != INSTANTS:
             return
         for use in node.prepared.streams:
@@ -446,8 +551,16 @@ class Evaluator:
 
     def _result(self, node: Node, instant: int) -> pa.Table:
         """The one-time result over the contents of the windows at an instant."""
-        tables = {u.name: self._fitting(node, u, instant) for u in node.prepared.streams}
-        tables |= {u.name: self.history.standard(u.table.name) for u in node.prepared.standards}
+        tables = {u.name: self._fitting(node, u, instant) for u in node.prepared.streams if u.name not in node.lookups}
+        for use in node.prepared.streams:
+            if use.name in node.lookups:
+                tables[use.name] = self._content(node, use, instant, _keys(node.lookups[use.name], tables))
+        for use in node.prepared.standards:
+            lookup = node.lookups.get(use.name)
+            if lookup is None:
+                tables[use.name] = self.history.standard(use.table.name)
+            else:
+                tables[use.name] = self.history.looked_up(use.table.name, lookup.columns, _keys(lookup, tables))
         found = ask(self.engine, node.prepared, tables, instant)
         columns = node.prepared.query.columns.without(INSTANT)
         return found.rename_columns(columns.names).cast(arrow_schema(columns))
@@ -471,7 +584,7 @@ class Evaluator:
             rows = rows.append_column(field_, pa.nulls(rows.num_rows, field_.type))
         return rows
 
-    def _content(self, node: Node, use: Use, instant: int) -> pa.Table:
+    def _content(self, node: Node, use: Use, instant: int, keys: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
         inlet = self.inlets[use.table.name]
         window = use.window
         assert window is not None
@@ -481,12 +594,14 @@ class Evaluator:
                 rows = inlet.between(slots.upto + 1, instant)
                 slots.rows.take_in(rows, ticks_of(rows, inlet.time_column))
                 slots.upto = instant
-            content = slots.rows.content()
+            content = slots.rows.content(keys)
             interval = node.prepared.interval(use)
             if interval is not None:
                 recent = ticks_of(content, inlet.time_column) >= instant - interval
                 content = content.filter(pa.array(recent))
-                if 2 * int(recent.sum()) < len(recent):  # most keys have been silent for long: let them go
+                if keys is None and 2 * int(recent.sum()) < len(
+                    recent
+                ):  # most keys have been silent for long: let them go
                     slots.rows = KeyedRows(inlet.schema, inlet.time_column, window.columns, slots.rows.k)
                     content = sort_rows(content, inlet.time_column)
                     slots.rows.take_in(content, ticks_of(content, inlet.time_column))
@@ -518,6 +633,8 @@ class Evaluator:
         assert window is not None
         if complete is None:
             return NEVER, 0
+        if node.running is not None:
+            return node.running.upto + 1, 0
         if node.kind.name != INSTANTS:
             return complete, 0
         if window.columns:
@@ -530,6 +647,10 @@ class Evaluator:
 
     def close(self) -> None:
         self.engine.close()
+
+
+def _keys(lookup: Lookup, tables: Mapping[str, pa.Table]) -> list[pa.ChunkedArray]:
+    return [tables[lookup.by.name].column(c) for c in lookup.others]
 
 
 def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:

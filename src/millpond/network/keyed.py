@@ -49,6 +49,28 @@ class KeySlots:
             return self._find_integers(columns[0])
         return self._find_any(columns)
 
+    def known(self, columns: Sequence[pa.ChunkedArray]) -> Ints:
+        """The slots of those of the keys that have one, each once. NULL is no key here: it equals nothing."""
+        whole = pa.Table.from_arrays(list(columns), names=[str(i) for i in range(len(columns))]).drop_null()
+        if self._plain:
+            values = np.unique(integers(whole.column(0)).astype(np.int64, copy=False))
+            return self._peek(values)
+        keys = set(zip(*(c.to_pylist() for c in whole.columns), strict=True))
+        return np.array(sorted(self._known[k] for k in keys if k in self._known), dtype=np.int64)
+
+    def _peek(self, values: Ints) -> Ints:
+        places = self._places(values)
+        mask = len(self._table) - 1
+        active = np.arange(len(values))
+        found = np.full(len(values), -1, dtype=np.int64)
+        while len(active):
+            here = self._table[places[active]]
+            match = (here >= 0) & (self._keys[here] == values[active])
+            found[active[match]] = here[match]
+            active = active[(here >= 0) & ~match]
+            places[active] = (places[active] + 1) & mask
+        return found[found >= 0]
+
     def _find_any(self, columns: Sequence[pa.ChunkedArray]) -> Ints:
         known = self._known
         found = np.empty(len(columns[0]), dtype=np.int64)
@@ -184,10 +206,11 @@ class KeyedRows:
         whole = np.concatenate([old_times, times])[order]
         return Layout(table, whole, first, order >= len(old_slots))
 
-    def content(self) -> pa.Table:
-        """All rows of all windows."""
-        counts = self._count[: self.slots.size]
-        slots = np.repeat(np.arange(len(counts)), counts)
+    def content(self, keys: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
+        """All rows of all windows, or of those of some keys."""
+        chosen = np.arange(self.slots.size) if keys is None else self.slots.known(keys)
+        counts = self._count[chosen]
+        slots = np.repeat(chosen, counts)
         ends = np.cumsum(counts)
         within = np.arange(len(slots)) - np.repeat(ends - counts, counts)
         places = slots * self.k + (self.k - np.repeat(counts, counts) + within)

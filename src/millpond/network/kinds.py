@@ -1,15 +1,19 @@
-"""Which way a query is evaluated. Every query can be evaluated instant by instant; two common kinds need not be.
+"""Which way a query is evaluated. Every query can be evaluated instant by instant; some common kinds need not be.
 
     rows        each row of the stream for itself: a filter and a projection of what arrives
     neighbours  each row with its neighbours in a partitioned window: what changes at a key depends on that key alone
+    newest      the rows of the instant alone, each with its neighbours in a partitioned window
+    running     aggregates over a window that only grows; nothing else can be asked of such a window
     instants    anything: the one-time query over the contents of the windows, at each instant
 
-Invariant. The kinds differ in cost only. A query is of the first two kinds when that can be proved from its text:
+Invariant. The kinds differ in cost only. A query is of the first kinds when that can be proved from its text:
 - rows: one stream, nothing but SELECT and WHERE, evaluated at each arrival, and either RSTREAM over [NOW], or ISTREAM over a
   window by time where the row's time is selected: then a row of an instant equals none of an earlier one, and what is
   new is what arrived.
 - neighbours: the same over [cols ROWS k], ISTREAM or DSTREAM: at an instant only the keys with a row of that instant
   change, so the difference of the results is the difference of the results over these keys.
+- newest: the same with `time = NOW()` among the conditions, RSTREAM, or ISTREAM where the row's time is selected: the result
+  holds rows of the instant only, and so no row of the result before.
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ from sqlglot import exp
 
 from millpond.catalog import StreamingTable
 from millpond.network.prepare import Prepared
+from millpond.network.running import Shape, shape_of
 from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
-ROWS, NEIGHBOURS, INSTANTS = "rows", "neighbours", "instants"
+ROWS, NEIGHBOURS, NEWEST, RUNNING, INSTANTS = "rows", "neighbours", "newest", "running", "instants"
 MOMENT = "__moment"  # the instant, as the last column of `text`
 _CLAUSES = (
     "group",
@@ -54,12 +59,20 @@ class Kind:
 
 def kind_of(prepared: Prepared) -> Kind:
     tree = prepared.bound.tree
-    if not _is_plain(prepared) or not isinstance(tree, exp.Select):
+    if not isinstance(tree, exp.Select):
         return Kind(INSTANTS)
     use = prepared.streams[0]
     window = use.window
     assert window is not None
     form = prepared.query.form
+    if window.grows:
+        return _kind(RUNNING, prepared, _ungrouped(tree, shape_of(tree, use.columns)))
+    if window.columns and form != "dstream":
+        arriving = _without_arrival(tree, use)
+        if arriving is not None and _is_plain(prepared, arriving) and (form == "rstream" or _shows_time(tree, use)):
+            return _kind(NEWEST, prepared, arriving)
+    if not _is_plain(prepared, tree):
+        return Kind(INSTANTS)
     by_time = not window.columns and window.rows is None
     if by_time and (
         (form == "rstream" and window.now) or (form == "istream" and not window.now and _shows_time(tree, use))
@@ -68,6 +81,15 @@ def kind_of(prepared: Prepared) -> Kind:
     if window.columns and window.interval is None and form != "rstream":
         return _kind(NEIGHBOURS, prepared, tree)
     return Kind(INSTANTS)
+
+
+def _ungrouped(tree: exp.Select, shape: Shape) -> exp.Select:
+    """The rows whose groups are asked for: the columns that matter, under the same conditions."""
+    columns = {c.name: c for c in tree.find_all(exp.Column)}
+    copy = tree.copy()
+    copy.set("group", None)
+    copy.set("expressions", [columns[name].copy() for name in shape.names])
+    return copy
 
 
 def simple_where(prepared: Prepared) -> exp.Expr | None:
@@ -85,9 +107,37 @@ def simple_where(prepared: Prepared) -> exp.Expr | None:
     return condition
 
 
-def _is_plain(prepared: Prepared) -> bool:
-    tree = prepared.bound.tree
-    if not isinstance(tree, exp.Select) or prepared.standards or len(prepared.streams) != 1:
+def _without_arrival(tree: exp.Select, use: Use) -> exp.Select | None:
+    """The query without its condition `time = NOW()`, or None if it has none."""
+    where = tree.args.get("where")
+    if where is None or not isinstance(tree.args["from_"].this, exp.Table):
+        return None
+    conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+    kept = [c for c in conditions if not _is_arrival(c, use)]
+    if len(kept) == len(conditions):
+        return None
+    copy = tree.copy()
+    copy.set("where", exp.Where(this=exp.and_(*(c.copy() for c in kept))) if kept else None)
+    return copy
+
+
+def _is_arrival(condition: exp.Expr, use: Use) -> bool:
+    if isinstance(condition, exp.Paren):
+        return _is_arrival(condition.this, use)
+    if not isinstance(condition, exp.EQ):
+        return False
+    sides = [condition.this, condition.expression]
+    named = any(isinstance(s, exp.Column) and s.name == use.time_column for s in sides)
+    return named and any(isinstance(s, (exp.Literal, exp.Cast)) and _is_instant(s) for s in sides)
+
+
+def _is_instant(node: exp.Expr) -> bool:
+    literal = node.this if isinstance(node, exp.Cast) else node
+    return isinstance(literal, exp.Literal) and literal.this in (str(INSTANT), INSTANT_TEXT)
+
+
+def _is_plain(prepared: Prepared, tree: exp.Select) -> bool:
+    if prepared.standards or len(prepared.streams) != 1:
         return False
     if any(f.kind != "scalar" for f in prepared.bound.functions.values()):
         return False

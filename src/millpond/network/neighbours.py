@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,16 +26,25 @@ Ints = npt.NDArray[np.int64]
 class Side:
     """Window contents, one after another: `at` are rows of the layout, `low` where each row's window begins."""
 
-    def __init__(self, layout: Layout, ends: Ints, lows: Ints, moments: Ints, k: int) -> None:
+    def __init__(self, layout: Layout, at: Ints, low: Ints, moments: Ints) -> None:
         self._layout = layout
+        self.at, self.low, self.moments = at, low, moments
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        self.columns = Columns(self)
+
+    @classmethod
+    def of_windows(cls, layout: Layout, ends: Ints, lows: Ints, moments: Ints, k: int) -> Side:
+        """The windows of at most k rows that end at `ends` and do not begin before `lows`."""
         at = ends[:, None] - np.arange(k - 1, -1, -1)[None, :]
         low = np.maximum(lows, ends - k + 1)
         inside = at >= low[:, None]
-        self.at = at[inside]
-        self.low: Ints = np.broadcast_to(low[:, None], at.shape)[inside]
-        self.moments: Ints = np.broadcast_to(moments[:, None], at.shape)[inside]
-        self._columns: dict[str, pa.ChunkedArray] = {}
-        self.columns = Columns(self)
+        wide = at.shape
+        return cls(
+            layout,
+            at[inside],
+            np.broadcast_to(low[:, None], wide)[inside],
+            np.broadcast_to(moments[:, None], wide)[inside],
+        )
 
     def at_moment(self, moment: int) -> Side:
         """The contents at one instant alone."""
@@ -73,19 +83,59 @@ class Side:
 
 
 class Change:
-    """What a step changed: contents of the touched windows after and before each instant."""
+    """What a step changed: contents of the touched windows after and before each instant, made when asked for."""
 
     def __init__(self, layout: Layout, k: int) -> None:
+        self._layout, self._k = layout, k
+        self._newest: dict[int | None, Side] = {}
         times, first, new = layout.times, layout.first, layout.new
         if len(times):
             differs = (first[1:] != first[:-1]) | (times[1:] != times[:-1])
-            ends = np.flatnonzero(new & np.r_[differs, True])
-            begins = np.flatnonzero(new & np.r_[True, differs])
+            self._ends = np.flatnonzero(new & np.r_[differs, True])
+            self._begins = np.flatnonzero(new & np.r_[True, differs])
         else:
-            ends = begins = np.zeros(0, dtype=np.int64)
-        moments = times[ends]
-        self.after = Side(layout, ends, first[ends], moments, k)
-        self.before = Side(layout, begins - 1, first[ends], moments, k)
+            self._ends = self._begins = np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def after(self) -> Side:
+        ends = self._ends
+        return Side.of_windows(self._layout, ends, self._layout.first[ends], self._layout.times[ends], self._k)
+
+    @cached_property
+    def before(self) -> Side:
+        ends = self._ends
+        return Side.of_windows(
+            self._layout, self._begins - 1, self._layout.first[ends], self._layout.times[ends], self._k
+        )
+
+    def newest(self, interval: int | None) -> Side:
+        """Of the windows after each instant the rows of the instant, in the order of the instants. No row of a window is
+        older than `interval`."""
+        if interval not in self._newest:
+            self._newest[interval] = self._make_newest(interval)
+        return self._newest[interval]
+
+    def _make_newest(self, interval: int | None) -> Side:
+        layout = self._layout
+        at = np.flatnonzero(layout.new)
+        end = self._ends[np.searchsorted(self._ends, at)]
+        low = np.maximum(layout.first[at], end - self._k + 1)
+        moments = layout.times[at]
+        inside = at >= low
+        if not inside.all():
+            at, low, moments = at[inside], low[inside], moments[inside]
+        if (moments[1:] < moments[:-1]).any():
+            order = np.argsort(moments, kind="stable")
+            at, low, moments = at[order], low[order], moments[order]
+        if interval is not None:
+            oldest, young = at.copy(), np.ones(len(at), dtype=np.bool_)
+            for back in range(1, self._k):
+                earlier = at - back
+                young = young & (earlier >= low)
+                young &= layout.times[np.maximum(earlier, 0)] >= moments - interval
+                oldest[young] = earlier[young]
+            low = oldest
+        return Side(layout, at, low, moments)
 
 
 class Neighbours:

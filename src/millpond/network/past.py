@@ -6,10 +6,13 @@ has seen) when that matters: for those that still wait for their time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import Catalog, StandardTable, StreamingTable
@@ -25,6 +28,7 @@ from millpond.sql.dialect import read_tree, tokenize
 
 WHOLE = -1  # in the place of a shard's number: all rows
 _STRETCH = 4_000_000
+_SMALL = 100_000  # rows of a standard table that is read whole, not looked up
 
 
 class Past:
@@ -77,6 +81,11 @@ class Past:
             ranked = f"SELECT {_all(table)}, {rank} FROM `{table.name}` WHERE {where}"
             yield self._ask(table, f"SELECT {_all(table)} FROM ({ranked}) WHERE k_ <= {count} ORDER BY {time}, {SEQ}")
 
+    def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
+        table, _ = self._stream(stream)
+        for begin, end in self._stretches(table, None, high):
+            yield self.rows(stream, begin, end)
+
     def _stretches(self, table: StreamingTable, low: int | None, high: int) -> Iterator[tuple[int, int]]:
         """Times from `low` to `high` in stretches of some million rows, so that no question needs much memory."""
         use = Use("__r0", table.name, table)
@@ -121,6 +130,22 @@ class Past:
             self._standards[name] = self._ask(table, f"SELECT {SPARK.names(table.columns.names)} FROM `{table.name}`")
         return self._standards[name]
 
+    def looked_up(self, name: str, columns: Sequence[str], keys: Sequence[pa.ChunkedArray]) -> pa.Table:
+        """At least the rows of a standard table whose `columns` have one of the values of `keys`."""
+        table = self.catalog.standard[name]
+        if name in self._standards or (table.postgres is None and self._rows_in(table) <= _SMALL):
+            return self.standard(name)
+        wanted = [pc.unique(k).drop_null().to_pylist() for k in keys]
+        if not all(wanted):
+            return arrow_schema(table.columns).empty_table()
+        tests = [f"{SPARK.quote(c)} IN ({', '.join(map(_value, v))})" for c, v in zip(columns, wanted, strict=True)]
+        select = f"SELECT {SPARK.names(table.columns.names)} FROM `{table.name}` WHERE {' AND '.join(tests)}"
+        return self._ask(table, select)
+
+    def _rows_in(self, table: StandardTable) -> int:
+        snapshot = self._shelf.snapshot(Use("__r0", table.name, table))
+        return 0 if snapshot is None else sum(f.rows for f in snapshot.version.files.values())
+
     def forget_standards(self) -> None:
         """Look again at the next question: a change in a standard table is seen at the next instant."""
         self._standards.clear()
@@ -142,6 +167,15 @@ class Past:
 def _literal(table: StreamingTable, ticks: int) -> str:
     """A time in Spark's words, such as both engines know."""
     return str(ticks) if table.unit is TimeUnit.SECOND else f"TIMESTAMP '{table.shown(ticks)}'"
+
+
+def _value(value: int | str | date) -> str:
+    """A value of a key in SQL."""
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, str):
+        return exp.Literal.string(value).sql(dialect="spark")
+    return str(value)
 
 
 def _all(table: StreamingTable) -> str:

@@ -3,8 +3,9 @@
 A query is local to the shards when its result is the union of its results over them, at every instant. That is proved
 from its text or not assumed:
 - it reads one streaming table, split by SHARD BY (or not split at all), and any standard tables;
-- of the kind `rows`: always. Of the kind `neighbours`: when the window is partitioned by the shard key (each key's rows are
-  in one shard) and the shard key is selected (so that nothing cancels across shards);
+- of the kind `rows`: always; of the kind `newest`: when the window is partitioned by the shard key. Of the kind
+  `neighbours`: when it is so partitioned (each key's rows are in one shard) and the shard key is selected (so that nothing
+  cancels across shards);
 - evaluated instant by instant: when it is grouped by the shard key, over a window by time or one partitioned by the shard
   key, at fixed slides (instants of arrival are not the same in all shards), and without ORDER BY, LIMIT or subqueries.
 """
@@ -14,8 +15,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millpond.catalog import Catalog, StreamingTable
-from millpond.network.kinds import INSTANTS, NEIGHBOURS, ROWS, kind_of
+from millpond.network.kinds import INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
 from millpond.network.prepare import Prepared
+from millpond.network.running import shape_of
 from millpond.network.split import PREFIX
 
 
@@ -35,8 +37,14 @@ def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:
     by_key = set(table.shard_by) <= {c.lower() for c in window.columns}
     if kind == ROWS:
         return table
+    if kind == NEWEST:  # rows of an instant cancel nothing
+        return table if by_key else None
     if kind == NEIGHBOURS:
         return table if by_key and _selects(prepared.bound.tree, table) else None
+    if kind == RUNNING:
+        shape = shape_of(prepared.bound.tree, use.columns)
+        arrivals = prepared.slide is None and prepared.query.form == "rstream"  # are not the same in all shards
+        return table if set(table.shard_by) <= {g.lower() for g in shape.groups} and not arrivals else None
     assert kind == INSTANTS
     by_time = window.rows is None
     return table if (by_time or by_key) and _grouped(prepared, table) else None
@@ -54,6 +62,8 @@ def _grouped(prepared: Prepared, table: StreamingTable) -> bool:
     tree = prepared.bound.tree
     if prepared.slide is None or not isinstance(tree, exp.Select):
         return False
+    if prepared.name.startswith(PREFIX):
+        return True  # proved when it was split: what the shards send for a group is added up afterwards
     if any(tree.args.get(c) for c in ("order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify")):
         return False
     group = tree.args.get("group")
@@ -63,8 +73,6 @@ def _grouped(prepared: Prepared, table: StreamingTable) -> bool:
         return False
     if sum(isinstance(n, exp.Select) for n in tree.walk()) > 1:
         return False
-    if prepared.name.startswith(PREFIX):
-        return True  # what the shards send for a group is added up afterwards
     keys = {e.name.lower() for e in group.expressions if isinstance(e, exp.Column)}
     if not set(table.shard_by) <= keys:
         return False

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
-from millpond.duration import TimeUnit
+from millpond.duration import FOREVER, TimeUnit
 from millpond.errors import SqlError, UnsupportedSql
+from millpond.network.running import NotRunning, shape_of
 from millpond.query.bind import Bound, Use, bind
 from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
@@ -62,6 +63,8 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     unit = streams[0].table.unit  # type: ignore[union-attr]
     for use in streams:
         _check_stream(use, unit, catalog, sql)
+        if use.window is not None and use.window.grows:
+            _check_growing(use, bound.tree, len(bound.uses), catalog, sql)
     streams = tuple(_within_history(use, catalog) for use in streams)
     bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
@@ -103,7 +106,7 @@ def _within_history(use: Use, catalog: Catalog) -> Use:
     window = use.window
     assert window is not None
     query = catalog.queries.get(use.table.name)
-    if query is None or window.rows is None or query.history is None:
+    if query is None or window.rows is None or query.history is None or query.history >= FOREVER:
         return use
     interval = query.history if window.interval is None else min(window.interval, query.history)
     return replace(use, window=replace(window, interval=interval))
@@ -124,13 +127,6 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
     if table.unit is not unit:
         raise UnsupportedSql("the times of these streams cannot be compared",
                              detail="One is in whole seconds, another a TIMESTAMP.", sql=sql)  # fmt: skip
-    if window.rows is None and window.interval is None and not window.now:
-        raise UnsupportedSql(
-            f'the window of "{use.alias}" grows without bound',
-            detail="All rows it will ever hold would have to be kept in memory.",
-            hint="Use [INTERVAL ...], [ROWS ...] or [NOW].",
-            sql=sql,
-        )
     if table.late == "keep":
         raise UnsupportedSql(
             f'"{table.name}" keeps late rows, so it cannot be read continuously',
@@ -150,6 +146,33 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
         raise UnsupportedSql(
             f'the window of "{use.alias}" is longer than "{table.name}" keeps its rows',
             hint=f"Keep them longer: ALTER ... {table.name} SET RANGE, or make the window shorter.",
+            sql=sql,
+        )
+
+
+def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: str) -> None:
+    """Over a window that only grows, nothing can be kept but running aggregates; and its rows must be there to begin anew."""
+    table, window = use.table, use.window
+    assert isinstance(table, StreamingTable)
+    try:
+        if uses > 1:
+            raise NotRunning("it reads other tables too")
+        if window is not None and window.since is not None:
+            raise NotRunning("it is [SINCE ...], not [UNBOUNDED]")
+        shape_of(tree, use.columns)
+    except NotRunning as reason:
+        raise UnsupportedSql(
+            f'the window of "{use.alias}" grows without bound',
+            detail=f"All rows it will ever hold would have to be kept in memory: {reason}.",
+            hint="Use [INTERVAL ...], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
+            sql=sql,
+        ) from None
+    is_result = table.name in catalog.queries
+    if table.history is not None and not (is_result and table.history >= FOREVER):
+        kind = catalog.kind(table.name).upper()
+        raise UnsupportedSql(
+            f'"{table.name}" does not keep its rows for ever, so a window cannot hold all of them',
+            hint=f"Keep them: ALTER {kind} {table.name} SET RANGE UNBOUNDED.",
             sql=sql,
         )
 

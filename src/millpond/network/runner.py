@@ -23,7 +23,8 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema, integers
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
-from millpond.durable import disk_errors
+from millpond.clock import Clock
+from millpond.durable import delete_folder, disk_errors
 from millpond.errors import CatalogError, MillpondError
 from millpond.network import snapshots
 from millpond.network.engine import Engine
@@ -35,6 +36,7 @@ from millpond.network.outlet import Outlet
 from millpond.network.past import WHOLE, Past
 from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, bases, in_order, prepare
+from millpond.network.result_keeper import ResultKeeper
 from millpond.network.shard import (
     Definitions,
     FrameSection,
@@ -49,6 +51,7 @@ from millpond.query.bind import Use
 from millpond.query.local import Local
 from millpond.query.plan import Shelf
 from millpond.schema import SEQ, Column, Schema
+from millpond.table.kept_results import ResultArchive
 from millpond.table.log import ROWS, Frame
 from millpond.table.results import ResultFrame, ResultLog, Sent
 from millpond.table.store import Bounds, Snapshot, tail_table
@@ -64,6 +67,7 @@ class Host(Shelf, Protocol):
     folder: Path
     local: Local
     catalog: Catalog
+    clock: Clock
 
     def stream(self, name: str) -> StreamTable:
         """A streaming table, opened."""
@@ -140,6 +144,7 @@ class Network:
         self.outlets: dict[str, Outlet] = {}
         self.state = State()
         self._log = ResultLog(host.folder / "results")
+        self.keeper = ResultKeeper(host.clock)
         self._whole: Evaluator | None = None  # evaluates what no shard key serves
         self._past: Past | None = None
         self._catalog = Catalog()  # with the queries that are evaluated in two steps as two
@@ -162,29 +167,50 @@ class Network:
 
     def load(self) -> None:
         """Take in what is in the log and not known yet."""
-        catalog = self.host.catalog
-        by_folder = {q.folder: q for q in catalog.queries.values()}
-        self._open_outlets(catalog)
+        with self.arrived:  # whoever reads sees it done; a row can be on its way from the log to an archive
+            self._open_outlets(self.host.catalog)
+            by_folder = {o.query.folder: o for o in self.outlets.values()}
+            ahead = True
+            while ahead:
+                self._read_log(by_folder)
+                gone = self._log.gone()
+                # Only after the log: a segment is deleted when an archive has its rows, so that none is missed.
+                ahead = False
+                for name in self._archived():
+                    ahead |= name in by_folder and by_folder[name].refresh()
+                for ends in gone:
+                    for folder, end in ends.items():
+                        if folder in by_folder:
+                            by_folder[folder].forget(end)
+            self._show_progress()
+
+    def _read_log(self, by_folder: Mapping[str, Outlet]) -> None:
         for frame in self._log.poll():
             self.state = State.from_json(frame.tick, frame.state)
             for sent in frame.sent:
-                query = by_folder.get(sent.folder)
-                if query is not None and sent.first >= self.outlets[query.name].next:
-                    self.outlets[query.name].progress = self.state.progress.get(sent.folder, Progress())
-                    self.outlets[query.name].take(sent.first, sent.rows)
-        by_query = {o.query.folder: o for o in self.outlets.values()}
-        for folder, outlet in by_query.items():  # whose results may all have left the log
+                outlet = by_folder.get(sent.folder)
+                if outlet is not None:
+                    outlet.progress = self.state.progress.get(sent.folder, Progress())
+                    outlet.take(sent.first, sent.rows)
+        for folder, outlet in by_folder.items():  # whose results may all have left the log
             outlet.next = max(outlet.next, self.state.numbers.get(folder, 0))
-        for ends in self._log.gone():
-            for folder, end in ends.items():
-                if folder in by_query:
-                    by_query[folder].forget(end)
-        self._show_progress()
+
+    def _archived(self) -> list[str]:
+        """The folders of queries that have an archive of results, or had one."""
+        folder = self.host.folder / "results"
+        return [path.name for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
 
     def become_writer(self) -> None:
         snapshots.sweep(self._shards_folder, {t.folder for t in self.catalog.streaming.values()})
         self.load()
         self._log.resume()
+        by_folder = {o.query.folder: o for o in self.outlets.values()}
+        for name in self._archived():
+            archive = by_folder[name].archive if name in by_folder else None
+            if archive is not None:
+                archive.delete_strays()
+            else:  # dropped just before a crash
+                delete_folder(self.host.folder / "results" / name, self.host.folder)
 
     def _open_outlets(self, catalog: Catalog) -> None:
         for name in [n for n in self.outlets if n not in catalog.queries]:
@@ -192,8 +218,9 @@ class Network:
         for query in catalog.queries.values():
             found = self.outlets.get(query.name)
             if found is None or found.query.folder != query.folder:
-                self.outlets[query.name] = Outlet(query, self.arrived)
-                self.outlets[query.name].next = self.state.numbers.get(query.folder, 0)
+                archive = ResultArchive(self.host.folder / "results" / query.folder, query.columns, self.host.clock)
+                made = self.outlets[query.name] = Outlet(query, self.arrived, archive)
+                made.next = max(made.next, self.state.numbers.get(query.folder, 0))
             elif found.query != query:
                 found.query = query
 
@@ -250,7 +277,7 @@ class Network:
                     self.state.failed.setdefault(query.folder, str(error))
                     queries[query.name] = query
                     continue
-                parts = split(prepared, catalog) if shard_table(prepared, catalog) is None else None
+                parts = split(prepared, catalog, self.columns) if shard_table(prepared, catalog) is None else None
                 found = parts or (query,)
             steps[query] = found
             for part in found:
@@ -344,8 +371,6 @@ class Network:
         complete = min((c for c in known if c is not None), default=None)
         if complete is None:
             return Progress()
-        if None in known:  # a stream that has no time yet: there was no instant before
-            return Progress(complete)
         start = prepared.query.start
         if start is not None:
             if start > complete:
@@ -356,7 +381,9 @@ class Network:
                     hint="Leave FROM away to begin now.",
                 )
             complete = start
-        if prepared.query.form == "rstream":
+        if (
+            prepared.query.form == "rstream" or None in known
+        ):  # without the time of a stream there was no instant before
             return Progress(complete)
         return Progress(complete, self._instant_before(prepared, complete))
 
@@ -602,15 +629,34 @@ class Network:
                 self._let_go(name)
 
     def _delete_old(self) -> None:
-        """Let go of the oldest segments, unless a result that is still shown lies in them."""
+        """Let go of the oldest segments. Results in them that are still wanted are moved to their archives before."""
+        by_folder = {o.query.folder: o for o in self.outlets.values()}
+        below: dict[str, int] = {}
         for path, ends in self._log.surplus():
-            by_folder = {o.query.folder: o for o in self.outlets.values()}
-            if any(f in by_folder and by_folder[f].oldest_wanted() < end for f, end in ends.items()):
-                return
+            held = [f for f, end in ends.items() if f in by_folder and not by_folder[f].may_leave(end)]
+            if held:
+                early = self._log.early()
+                below = {f: early[f] for f in held}
+                break
             for folder, end in ends.items():
                 if folder in by_folder:
                     by_folder[folder].forget(end)
             self._log.delete(path)
+        for folder, outlet in by_folder.items():
+            number = max(below.get(folder, 0), outlet.crowded())
+            if number or outlet.is_stale:
+                self.keeper.ask(outlet, number)
+
+    def discard(self, outlet: Outlet) -> None:
+        """A query was dropped: its archive goes."""
+        self.keeper.forget(outlet)
+        if outlet.archive is not None:
+            outlet.archive.delete(self.host.folder)
+
+    def problem(self, query: ContinuousQuery) -> str | None:
+        """Why a query has stopped, or what is wrong with keeping its results."""
+        outlet = self.outlets.get(query.name)
+        return self.state.failed.get(query.folder) or (outlet.problem if outlet is not None else None)
 
     def forget_snapshots(self, table: str) -> None:
         """Rows of a table are about to be changed: what was written down of its windows will not be true."""
@@ -657,6 +703,7 @@ class Network:
         return self._placed.get(name)
 
     def close(self) -> None:
+        self.keeper.close()
         self._log.close()
         forget_shards(str(self.host.folder))
         for path in self._written.values():

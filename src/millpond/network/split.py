@@ -7,10 +7,14 @@ rows of the instant that adds them up. Rows of the table stay in their shards; w
 
 Done for GROUP BY plain columns at fixed slides, RSTREAM, with COUNT, SUM, AVG, MIN and MAX of integer columns, where adding
 up gives the same in any order; COUNT(DISTINCT x) only when x is the shard key, whose values no two shards share.
+
+FROM may be a subquery that is itself grouped by the shard key, and by whatever else: then each of its rows is made in one
+shard, and aggregates of its integer columns are split like those of a table's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -18,7 +22,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
-from millpond.network.prepare import Prepared
+from millpond.network.prepare import Prepared, prepare
 from millpond.schema import Column, DataType, Schema
 from millpond.sql.dialect import Millpond, read_tree, tokenize
 
@@ -27,8 +31,15 @@ _REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals
 _BIGINT = DataType("BIGINT")
 
 
-def split(prepared: Prepared, catalog: Catalog) -> tuple[ContinuousQuery, ContinuousQuery] | None:
-    """The query of the shards and the one that takes the place of the whole, or None if it cannot be split."""
+ColumnsOf = Callable[[Prepared], Iterable[Column]]
+
+
+def split(
+    prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf
+) -> tuple[ContinuousQuery, ContinuousQuery] | None:
+    """The query of the shards and the one that takes the place of the whole, or None if it cannot be split.
+
+    `columns_of` tells what a query selects."""
     query = prepared.query
     table = catalog.streaming.get(prepared.streams[0].table.name)
     if len(prepared.streams) != 1 or prepared.standards or table is None or not table.shard_by or table.shards == 1:
@@ -36,7 +47,7 @@ def split(prepared: Prepared, catalog: Catalog) -> tuple[ContinuousQuery, Contin
     if query.form != "rstream" or query.slide is None or query.start is not None:
         return None
     window = prepared.streams[0].window
-    if window is None or window.rows is not None or prepared.bound.tree.find(exp.Subquery, exp.Exists, exp.Window):
+    if window is None or window.rows is not None or prepared.bound.tree.find(exp.Exists, exp.Window):
         return None
     tree = read_tree(query.sql, tokenize(query.sql))
     group = tree.args.get("group")
@@ -47,12 +58,47 @@ def split(prepared: Prepared, catalog: Catalog) -> tuple[ContinuousQuery, Contin
     body = _from_where(query.sql)
     if body is None:
         return None
+    columns, keys = table.columns, table.shard_by
+    if tree.find(exp.Subquery):
+        inner = _in_parentheses(body) if _grouped_by_key(tree, table) else None
+        if inner is None:
+            return None
+        columns = Schema(tuple(columns_of(prepare(replace(query, sql=inner), catalog))))
+        keys = ()
     try:
-        parts = _Parts(table, group.expressions)
+        parts = _Parts(columns, keys, group.expressions)
         outputs = [parts.output(e, name) for e, name in zip(tree.expressions, _names(query), strict=True)]
     except _NotSplit:
         return None
-    return parts.queries(query, table, body, outputs)
+    return parts.queries(query, body, outputs)
+
+
+def _grouped_by_key(tree: exp.Select, table: StreamingTable) -> bool:
+    """Whether FROM is a subquery, the only one, and grouped by the shard key."""
+    source = tree.args["from_"].this
+    if not isinstance(source, exp.Subquery) or len(list(tree.find_all(exp.Select))) != 2:
+        return False
+    inner = source.this
+    if not isinstance(inner, exp.Select) or any(inner.args.get(c) for c in _REFUSED if c != "having"):
+        return False
+    group = inner.args.get("group")
+    if group is None or any(v for k, v in group.args.items() if k != "expressions"):
+        return False
+    return set(table.shard_by) <= {e.name.lower() for e in group.expressions if isinstance(e, exp.Column)}
+
+
+def _in_parentheses(text: str) -> str | None:
+    """What stands in the first parentheses of a text."""
+    depth, begin = 0, 0
+    for token in tokenize(text):
+        if token.token_type is TokenType.L_PAREN:
+            begin = begin if depth else token.end + 1
+            depth += 1
+        elif token.token_type is TokenType.R_PAREN:
+            depth -= 1
+            if not depth:
+                return text[begin : token.start]
+    return None
 
 
 def _names(query: ContinuousQuery) -> list[str]:
@@ -79,11 +125,12 @@ class _NotSplit(Exception):
 class _Parts:
     """Collects the groups and partial aggregates of a query."""
 
-    def __init__(self, table: StreamingTable, groups: list[exp.Expr]) -> None:
-        self._table = table
+    def __init__(self, columns: Schema, keys: Sequence[str], groups: list[exp.Expr]) -> None:
+        self._columns = columns
+        self._keys = {k.lower() for k in keys}  # no two shards share their values
         self._groups: list[exp.Column] = []
         for item in groups:
-            if not isinstance(item, exp.Column) or item.name.lower() not in table.columns:
+            if not isinstance(item, exp.Column) or item.name.lower() not in columns:
                 raise_not_split()
             self._groups.append(item)
         self._partials: dict[str, tuple[str, DataType]] = {}  # text -> its name and type
@@ -109,9 +156,9 @@ class _Parts:
         if isinstance(node, exp.Count):
             return exp.Sum(this=self._partial(self._count(node), _BIGINT))
         column = node.this
-        if not isinstance(column, exp.Column) or column.name.lower() not in self._table.columns:
+        if not isinstance(column, exp.Column) or column.name.lower() not in self._columns:
             raise_not_split()
-        kind = self._table.columns.find(column.name.lower(), self._table.name).type
+        kind = self._columns.find(column.name.lower(), "the query").type
         if not kind.is_integer:
             raise_not_split()
         text = column.sql(dialect=Millpond)
@@ -135,8 +182,7 @@ class _Parts:
         inner = node.this
         if isinstance(inner, exp.Distinct):
             items = inner.expressions
-            keys = {k.lower() for k in self._table.shard_by}
-            if len(items) != 1 or not isinstance(items[0], exp.Column) or {items[0].name.lower()} != keys:
+            if len(items) != 1 or not isinstance(items[0], exp.Column) or {items[0].name.lower()} != self._keys:
                 raise_not_split()
             return f"COUNT(DISTINCT {items[0].sql(dialect=Millpond)})"
         if not isinstance(inner, (exp.Star, exp.Column, exp.Literal)):
@@ -147,14 +193,12 @@ class _Parts:
         name, _ = self._partials.setdefault(text, (f"p{len(self._partials)}", kind))
         return exp.column(name, quoted=True)
 
-    def queries(
-        self, query: ContinuousQuery, table: StreamingTable, body: str, outputs: list[str]
-    ) -> tuple[ContinuousQuery, ContinuousQuery]:
+    def queries(self, query: ContinuousQuery, body: str, outputs: list[str]) -> tuple[ContinuousQuery, ContinuousQuery]:
         groups = [g.sql(dialect=Millpond) for g in self._groups]
         items = [f"{text} AS g{i}" for i, text in enumerate(groups)]
         items += [f"{text} AS {name}" for text, (name, _) in self._partials.items()]
         columns = [
-            Column(f"g{i}", table.columns.find(g.name.lower(), table.name).type) for i, g in enumerate(self._groups)
+            Column(f"g{i}", self._columns.find(g.name.lower(), "the query").type) for i, g in enumerate(self._groups)
         ]
         columns += [Column(name, kind) for name, kind in self._partials.values()]
         columns.append(Column(INSTANT, query.columns.find(INSTANT, query.name).type))

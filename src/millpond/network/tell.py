@@ -5,13 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
-from millpond.duration import describe
+from millpond.duration import FOREVER, describe
 from millpond.network.idle import is_idle
-from millpond.network.kinds import INSTANTS, NEIGHBOURS, ROWS, kind_of
+from millpond.network.kinds import INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
 from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, bases, prepare
 from millpond.network.runner import Network
-from millpond.network.split import PREFIX, split
+from millpond.network.split import PREFIX, ColumnsOf, split
 from millpond.query.bind import Use
 
 
@@ -36,13 +36,15 @@ def state_rows(network: Network) -> pa.Table:
 
 def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     sample = "at each arrival" if query.slide is None else f"every {describe(query.slide)}"
-    kept = "those of the last instant" if query.history is None else f"those of the last {describe(query.history)}"
+    kept = "those of the last instant"
+    if query.history is not None:
+        kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"
     lines = [f"evaluated {sample}; sends {_FORMS[query.form]}; keeps {kept}"]
     prepared = prepare(query, network.catalog)
     lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
     lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
     lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
-    lines.append(_where(prepared, network.catalog))
+    lines.append(_where(prepared, network.catalog, network.columns))
     failure = network.state.failed.get(query.folder)
     if failure:
         lines.append(f"stopped: {failure.splitlines()[0]}")
@@ -59,14 +61,14 @@ _FORMS = {
 }
 
 
-def _where(prepared: Prepared, catalog: Catalog) -> str:
+def _where(prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf) -> str:
     table = shard_table(prepared, catalog)
     how = _KINDS[kind_of(prepared).name]
     if table is not None:
         return (
             f"evaluated in the {table.shards} shards of {table.name}, {how}" if table.shards > 1 else f"evaluated {how}"
         )
-    if (parts := split(prepared, catalog)) is not None:
+    if (parts := split(prepared, catalog, columns_of)) is not None:
         return f"evaluated in the shards of {parts[0].reads[0]}, then added up"
     return f"evaluated whole, {how}"
 
@@ -74,6 +76,8 @@ def _where(prepared: Prepared, catalog: Catalog) -> str:
 _KINDS = {
     ROWS: "row by row, with all other such queries",
     NEIGHBOURS: "key by key, for the keys that change",
+    NEWEST: "row by row, each with those before it of its key",
+    RUNNING: "group by group, for the groups that change",
     INSTANTS: "instant by instant",
 }
 

@@ -33,6 +33,7 @@ from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
+from millpond.sql.rules.terms import STANDS_FOR_ANOTHER
 from millpond.sql.statements import Window
 
 INSTANT = 4611686018427387847  # stands for NOW() in a bound tree, until `at_instant` puts the time there
@@ -401,6 +402,7 @@ def _rewrite_now(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
             if isinstance(node, exp.Anonymous) and not _is_call(node, "NOW", 0):
                 continue
             literal = exp.Literal.number(INSTANT) if whole else exp.Literal.string(INSTANT_TEXT)
+            literal.meta[STANDS_FOR_ANOTHER] = whole
             node.replace(exp.cast(literal, "bigint" if whole else "timestamp"))
 
 

@@ -7,7 +7,7 @@ than `large_rows`, goes to Spark. The same bound tree and the same selections go
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pyarrow as pa
@@ -90,6 +90,10 @@ def make_plan(bound: Bound, shelf: Shelf, *, engine: str, large_rows: int, use_i
         if snapshot is None:
             inputs[name] = Fetched(shelf.fetch(use, used_columns(bound, use), bounds[name]))
         else:
+            if snapshot.since is not None:
+                low = bounds[name].low
+                low = snapshot.since if low is None else max(low, snapshot.since)
+                bounds[name] = replace(bounds[name], low=low)
             inputs[name] = Tiers(snapshot, snapshot.select(bounds[name], use_indexes=use_indexes), now[name])
     text: str | None = None
     reason = "small enough"

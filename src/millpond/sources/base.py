@@ -33,13 +33,15 @@ class SourceBatch:
     `rows` have exactly the source's declared columns and types. `bad` are rows that could not be read; their `index` is
     negative (-1, -2, ...), so that it never means a row of `rows`. `position` is a JSON value: where to resume after
     this batch, stable however often it is written and read. `places(i)` tells where row `i` came from, for `i` a place
-    in `rows` or the index of a bad row, e.g. `part-01.csv:17`.
+    in `rows` or the index of a bad row, e.g. `part-01.csv:17`. `complete` is a time, in ticks, if the source knows that
+    nothing at or before it comes after this batch.
     """
 
     rows: pa.RecordBatch | pa.Table
     bad: list[BadRow] = field(default_factory=list)
     position: Any = None
     places: Callable[[int], str] = str
+    complete: int | None = None
 
 
 class RowSource(Protocol):
@@ -76,7 +78,7 @@ def open_source(source: Source, journal_folder: Path, clock: Clock) -> RowSource
     """
     # Imported here because the implementations build on this module.
     from millpond.sources.files import FileSource
-    from millpond.sources.options import check_options, folder_of, host_and_port, line_options
+    from millpond.sources.options import check_options, complete_column, folder_of, host_and_port, line_options
     from millpond.sources.socket import SocketSource, connector
 
     check_options(source)
@@ -90,6 +92,7 @@ def open_source(source: Source, journal_folder: Path, clock: Clock) -> RowSource
             journal_folder,
             clock,
             pattern=source.options.get("pattern", "*"),
+            complete=complete_column(source),
         )
     if source.kind.lower() == "socket":
         host, port = host_and_port(source)

@@ -8,6 +8,8 @@ Invariants
  1. The place of a file in the order is durable before its first row is given out.
  2. A file is left only when it has been read to its end and another one is there; until then it may grow.
  3. A name is read once: a file replaced under a name already read is not read again.
+ 4. With the option `complete`, no row at or before a file's greatest time comes in a later one: who writes the files
+    promises it, and that a file is complete when it appears. So time is complete as soon as a file is read.
 
 What a writer should do: write the file aside (a name beginning with `.` or `_`, or ending in `.tmp`, is ignored) and
 rename it when it is complete. A last line without a line end, and a Parquet file that cannot be read, are taken as they
@@ -18,10 +20,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from millpond.arrow import BadRow, arrow_schema
 from millpond.clock import Clock
@@ -71,6 +76,7 @@ class FileSource:
         journal_folder: Path,
         clock: Clock,
         pattern: str = "*",
+        complete: str | None = None,
     ) -> None:
         self._name = name
         self._folder = folder
@@ -80,6 +86,8 @@ class FileSource:
         self._clock = clock
         self._pattern = pattern
         self._journal = Journal(journal_folder)
+        self._complete = complete
+        self._greatest: int | None = None  # of that column, in this file
         self._at = Position(serial=1)
         self._file: FileReader | None = None
 
@@ -95,10 +103,18 @@ class FileSource:
             batch = self._file.read(most, self._at.serial)
             if batch is not None:
                 self._at = Position(**batch.position)
-                return batch
+                return batch if self._complete is None else self._marked(batch, self._complete)
             if not self._file.ended or (self._at.serial == len(self._journal) and not self._find_files()):
                 return None
             self._leave(Position(self._at.serial + 1))
+
+    def _marked(self, batch: SourceBatch, name: str) -> SourceBatch:
+        """A batch that ends its file tells up to which time nothing more comes."""
+        greatest = pc.max(batch.rows.column(name))
+        if greatest.is_valid:
+            ticks = int(greatest.value if pa.types.is_timestamp(greatest.type) else greatest.as_py())
+            self._greatest = ticks if self._greatest is None else max(ticks, self._greatest)
+        return replace(batch, complete=self._greatest) if self._at.end else batch
 
     def seek(self, position: Any) -> None:
         at = Position(**position)
@@ -118,6 +134,7 @@ class FileSource:
         if self._file is not None:
             self._file.close()
             self._file = None
+            self._greatest = None
         self._at = to
 
     def _find_files(self) -> bool:

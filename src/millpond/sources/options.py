@@ -11,9 +11,9 @@ from millpond.errors import CatalogError, nearest
 # What can be set, for each kind and format of source.
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "files": {
-        "csv": ("delimiter", "header", "null", "pattern"),
-        "json": ("pattern", "strict"),
-        "parquet": ("pattern",),
+        "csv": ("complete", "delimiter", "header", "null", "pattern"),
+        "json": ("complete", "pattern", "strict"),
+        "parquet": ("complete", "pattern"),
     },
     "socket": {"csv": ("delimiter", "header", "null"), "json": ("strict",)},
 }
@@ -60,6 +60,20 @@ def line_options(source: Source) -> LineOptions:
         null=source.options.get("null", ""),
         strict=_truth(source, "strict"),
     )
+
+
+def complete_column(source: Source) -> str | None:
+    """The column of which each file has all rows up to its greatest value, if there is one."""
+    name = source.options.get("complete")
+    if name is None:
+        return None
+    column = source.columns.find(name, source.name)
+    if not (column.type.is_integer or column.type.name == "TIMESTAMP"):
+        raise CatalogError(
+            f'option "complete" of source "{source.name}" names column "{column.name}", which is not a time',
+            hint="It must be an integer (seconds) or a TIMESTAMP.",
+        )
+    return column.name
 
 
 def folder_of(source: Source) -> Path:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millpond.duration import FOREVER
 from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
 from millpond.sql import statements as st
@@ -346,6 +347,8 @@ class Reader(Cursor):
     def kept(self) -> timedelta:
         """How long results are kept."""
         start = self.index
+        if self.accept("UNBOUNDED"):
+            return FOREVER
         period = self.interval()
         if period <= timedelta(0):
             raise SqlSyntaxError("results cannot be kept for 0 seconds", sql=self.sql, span=self.span(start),

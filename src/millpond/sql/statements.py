@@ -38,6 +38,11 @@ class Window:
     now: bool = False
     since: int | str | None = None
 
+    @property
+    def grows(self) -> bool:
+        """Whether rows come into it and none ever leaves."""
+        return self.rows is None and self.interval is None and not self.now
+
 
 @dataclass(frozen=True)
 class Statement:

@@ -7,7 +7,8 @@ never seen, so it can be computed again. A thousand queries cost one sync.
 Invariants
  1. A frame is whole and valid or it is the end of the log. Each carries the whole state after it.
  2. The rows a query sent are numbered 0, 1, 2, ... without gap; number and query identify a result for ever.
- 3. A segment is deleted as a whole, the oldest first, when those after it are enough.
+ 3. A segment is deleted as a whole, the oldest first, when those after it are enough and nothing in it is wanted that is
+    not in the archive of its query.
 
 File format (little endian), a segment `<number>.results`: frames, each
     16 head: magic "MPRF", crc of all that follows, length of the state text, length of the bodies
@@ -135,6 +136,13 @@ class ResultLog:
             return []
         return [(path, self._ends.get(path.name, {})) for path in self._paths()[: -self._segments]]
 
+    def early(self) -> dict[str, int]:
+        """The number after the last row of each query in all but the newest segments: half of those that are kept."""
+        found: dict[str, int] = {}
+        for name in sorted(self._ends)[: -max(1, self._segments // 2)]:
+            found |= self._ends[name]
+        return found
+
     def gone(self) -> list[dict[str, int]]:
         """As a reader: for each segment that was read and that the writer has deleted, the number after the last row of
         each query in it. Told once."""
@@ -145,7 +153,9 @@ class ResultLog:
         return [self._ends.pop(name, {}) for name in lost]
 
     def delete(self, segment: Path) -> None:
+        reach("results.before_delete")
         segment.unlink(missing_ok=True)
+        reach("results.after_delete")
         self._read.pop(segment.name, None)
         self._ends.pop(segment.name, None)
 

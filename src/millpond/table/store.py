@@ -92,12 +92,13 @@ def empty_index() -> _TimeIndex:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A store at one moment."""
+    """A store at one moment. Rows from before `since` are kept, and are no longer part of the relation."""
 
     folder: Path
     version: Version
     blocks: tuple[TailBlock, ...]
     index: _TimeIndex
+    since: int | None = None
 
     @property
     def rows(self) -> int:
@@ -229,6 +230,11 @@ class Store:
             if position is not None:
                 self.tail.cut(position)
             self._removed += [(age, path) for path in remove]
+
+    @property
+    def removed(self) -> bool:
+        """Whether removed files wait to be deleted."""
+        return bool(self._removed)
 
     def delete_removed(self, age: float, *, grace: float = GRACE) -> int:
         """Delete files removed more than `grace` seconds ago. Returns how many."""

@@ -73,6 +73,10 @@ class _NotConstant:
 NOT_CONSTANT: Final = _NotConstant()
 
 
+STANDS_FOR_ANOTHER: Final = "stands for another"
+"""In the meta of a number that another will take the place of in the text: nothing may be computed with it."""
+
+
 class Value:
     """A translated scalar expression. `raises`: it can fail on some row, so it must stay behind its guards."""
 

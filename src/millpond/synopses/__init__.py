@@ -1,0 +1,30 @@
+"""Statistics over windows in little memory. docs/synopses.md tells which one to take."""
+
+from __future__ import annotations
+
+from millpond.synopses.base import Estimate, Synopsis, SynopsisError
+from millpond.synopses.counting import ExponentialHistogram, SlidingSum
+from millpond.synopses.distinct import SlidingDistinct
+from millpond.synopses.extremes import SlidingExtremes
+from millpond.synopses.grouped import Estimates, GroupedExponentialHistogram, GroupedSlidingSum
+from millpond.synopses.histogram import SlidingHashTable, SlidingHistogram
+from millpond.synopses.means import SlidingMean, SlidingVariance
+from millpond.synopses.norms import SlidingLp
+
+__all__ = [
+    "Estimate",
+    "Estimates",
+    "ExponentialHistogram",
+    "GroupedExponentialHistogram",
+    "GroupedSlidingSum",
+    "SlidingDistinct",
+    "SlidingExtremes",
+    "SlidingHashTable",
+    "SlidingHistogram",
+    "SlidingLp",
+    "SlidingMean",
+    "SlidingSum",
+    "SlidingVariance",
+    "Synopsis",
+    "SynopsisError",
+]

@@ -1,0 +1,151 @@
+"""A crash is a pause, for kept results: the writer is killed between a file, its commit, and the deletion of the log, and
+whenever else; then every result of the RANGE is there once, and a client that kept its position misses none.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import millpond
+from millpond import failpoints
+from tests.faults.results_writer import OPTIONS, RANGE, opened, step
+
+PROGRAM = Path(__file__).with_name("results_writer.py")
+SOURCE = Path(failpoints.__file__).parents[1]
+PLACES = [
+    "results.before_commit",
+    "results.after_commit",
+    "results.before_delete",
+    "results.after_delete",
+    "results.before_expiry",
+    "results.after_write",
+    "results.after_sync",
+    "block.after_file",
+    "removal.after_delete",
+    "checkpoint.after_write",
+    "checkpoint.after_delete",
+    "file.before_rename",
+    "file.after_rename",
+]
+QUICK = ["results.before_commit", "results.after_commit", "results.after_delete", "results.before_expiry"]
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """`opened` changes limits of modules; afterwards they are as they were."""
+    from millpond.network import outlet
+    from millpond.table import manifest
+
+    kept = outlet.KEPT_BYTES, outlet.FILE_BYTES, outlet._LOOSE, manifest.CHECKPOINT_EVERY, manifest._KEPT_COMMITS
+    yield
+    outlet.KEPT_BYTES, outlet.FILE_BYTES, outlet._LOOSE, manifest.CHECKPOINT_EVERY, manifest._KEPT_COMMITS = kept
+
+
+class Client:
+    """Comes back after every crash, with nothing but its position; what it saw is noted."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int, int]] = []
+
+    def look(self, db: millpond.Pond) -> None:
+        for batch in db.resume("kept", after=len(self.seen) - 1):
+            self.seen += batch.rows()
+
+
+def create(folder: Path) -> None:
+    with opened(folder) as db:
+        db.sql("CREATE STREAMING TABLE r (n INT, t BIGINT) TIMESTAMP BY t")
+        db.sql(f"CREATE STREAMING VIEW kept RANGE INTERVAL '{RANGE}' SECOND AS SELECT n FROM r [NOW] SAMPLE REALTIME")
+        step(db, Random(0))
+
+
+def killed(folder: Path, seed: int, place: str, client: Client) -> bool:
+    """Whether the writer came to the place; without a place it is killed at some moment. A client looks on."""
+    random = Random(seed)
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    if place:
+        environment["MILLPOND_FAILPOINTS"] = f"{place}=kill@{random.choice([1, 2, 4])}"
+    command = [sys.executable, str(PROGRAM), str(seed), str(folder), "60" if place else "100000"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        limit = time.monotonic() + (60.0 if place else random.random())
+        with millpond.connect(folder, **OPTIONS) as db:
+            while time.monotonic() < limit and writer.poll() is None:
+                client.look(db)
+                compare_range(db)
+        writer.kill()
+        _, said = writer.communicate(timeout=60)
+    assert writer.returncode in (-signal.SIGKILL, 0), said
+    return writer.returncode != 0
+
+
+def compare_range(db: millpond.Pond) -> None:
+    """What a reader sees at any moment: the range, without gap or repeat."""
+    rows = sorted(db.sql("SELECT n, instant, _seq FROM kept").rows())
+    assert all(n == number for n, _, number in rows)
+    assert [row[0] for row in rows] == list(range(rows[0][0], rows[0][0] + len(rows))) if rows else True
+
+
+def compare(folder: Path, client: Client) -> None:
+    with opened(folder) as db:
+        db.tick()
+        rows = sorted(db.sql("SELECT n, t FROM r").rows())
+        assert [n for n, _ in rows] == list(range(len(rows)))
+        now = db.now("kept")
+        for _ in range(2):  # and a second time, when what is due has moved
+            assert sorted(db.sql("SELECT n, instant FROM kept").rows()) == [r for r in rows if r[1] >= now - RANGE]
+            assert db.network.keeper.settle()
+            assert db.network.outlet("kept").problem is None
+        client.look(db)
+        assert client.seen == [(n, t, n) for n, t in rows]
+        since = db.resume("kept", since=now - RANGE).fetch().rows()
+        assert since == [(n, t, n) for n, t in rows if t >= now - RANGE]
+
+
+def rounds(folder: Path, seed: int, places: list[str]) -> set[str]:
+    """Returns the places that were reached."""
+    create(folder)
+    client = Client()
+    reached = set()
+    for number, place in enumerate(places):
+        if killed(folder, 100 * seed + number, place, client):
+            reached.add(place)
+        compare(folder, client)
+    return reached
+
+
+def test_a_few_kills(quick_path: Path) -> None:
+    assert rounds(quick_path / "pond", 0, QUICK) == set(QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_kills_everywhere(quick_path: Path, seed: int) -> None:
+    places = [*PLACES, *[""] * 6]
+    Random(seed).shuffle(places)
+    missed = set(places) - rounds(quick_path / "pond", seed, places)
+    assert missed <= {"removal.after_delete"}  # a removed file stays for minutes
+
+
+def test_a_folder_without_a_first_commit_is_taken_up(quick_path: Path) -> None:
+    create(quick_path / "pond")
+    with opened(quick_path / "pond") as db:
+        (quick_path / "pond" / "results" / db.catalog.query("kept").folder / "_delta_log").mkdir(parents=True)
+    with opened(quick_path / "pond") as db:
+        for number in range(12):
+            step(db, Random(number))
+        assert db.network.keeper.settle()
+        assert db.network.outlet("kept").archive.holds  # type: ignore[union-attr]
+    compare(quick_path / "pond", Client())
