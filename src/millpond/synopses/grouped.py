@@ -433,8 +433,9 @@ class _Grouped:
         writer.array(self._total[: self._groups])
         writer.array(self._first[: self._groups])
         writer.array(self._top[: self._groups])
-        writer.number(len(self._levels))
-        for level in self._levels:
+        levels = self._levels[: int(self._top.max(initial=0))]
+        writer.number(len(levels))
+        for level in levels:
             level.write(writer)
         return writer.seal(self.KIND, self.VERSION)
 

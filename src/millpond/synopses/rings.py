@@ -166,22 +166,26 @@ class Rings:
         row += 0 if self.unit else (self.capacity + 1) * 8
         return self.row_of.nbytes + self.used * row + self.free.nbytes
 
-    def _columns(self) -> list[npt.NDArray[Any]]:
-        columns: list[npt.NDArray[Any]] = [self.times, self.count, self.head]
-        return columns if self.unit else [*columns, self.sizes, self.amount]
-
     def write(self, writer: Writer) -> None:
+        """Group by group, each ring from its oldest on and nothing behind its newest: equal contents give equal bytes."""
         groups = np.flatnonzero(self.row_of >= 0)
         rows = self.rows(groups)
+        index = np.arange(self.capacity, dtype=np.int64)
+        order = (self.head[rows].astype(np.int64)[:, None] + index) % self.capacity
+        held = index < self.count[rows].astype(np.int64)[:, None]
         writer.array(groups.astype(np.int32))
-        for column in self._columns():
-            writer.array(column[rows])
+        writer.array(self.count[rows])
+        writer.array(np.where(held, self.times[rows[:, None], order], 0).astype(self.times.dtype))
+        if not self.unit:
+            writer.array(np.where(held, self.sizes[rows[:, None], order], 0))
+            writer.array(self.amount[rows])
 
     @classmethod
     def read(cls, reader: Reader, groups: int, capacity: int, dtype: np.dtype[Any], unit: int | None) -> Rings:
         made = cls(groups, capacity, dtype, unit)
         held = reader.array()
-        made.times, made.count, made.head = reader.array(), reader.array(), reader.array()
+        made.count, made.times = reader.array(), reader.array()
+        made.head = np.zeros_like(made.count)
         if not unit:
             made.sizes, made.amount = reader.array(), reader.array()
         made.used = len(held)

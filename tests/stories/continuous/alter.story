@@ -73,8 +73,8 @@ query "q" has no window of "y"
 
 ! ALTER CONTINUOUS QUERY q SET WINDOW OF x = [UNBOUNDED]
 the window of "x" grows without bound
-Detail: All rows it will ever hold would have to be kept in memory.
-Hint: Use [INTERVAL ...], [ROWS ...] or [NOW].
+Detail: All rows it will ever hold would have to be kept in memory: it has no plain GROUP BY.
+Hint: Use [INTERVAL ...], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
 
 ! ALTER CONTINUOUS QUERY p SET SAMPLE REALTIME
 continuous query "p" does not exist
