@@ -37,7 +37,7 @@ def crossings(count: int, random: np.random.Generator) -> Array:
     """Stands in for latitudes of road crossings: a few towns and the land between, in the order of the map's sheets."""
     towns = random.normal(random.uniform(39.0, 39.3, 12)[random.integers(0, 12, count)], 0.01)
     places = np.where(random.random(count) < 0.7, towns, random.uniform(38.95, 39.35, count))
-    sheets = np.floor((places + random.normal(0, 0.05, count)) * 20)
+    sheets = np.floor((places + random.normal(0, 0.15, count)) * 20)
     return places[np.argsort(sheets, kind="stable")]
 
 
@@ -157,10 +157,11 @@ def answers(figure: Figure, count: int, seed: int) -> tuple[Array, dict[str, Arr
     return exact, found
 
 
-def ours(figure: Figure, strategy: Strategy, x: Array, y: Array, ends: Any, leaving: str = "given") -> Iterator[Any]:
+def ours(figure: Figure, strategy: Strategy, x: Array, y: Array, ends: Any, leaving: str = "given", deviations: float = 1.0) -> Iterator[Any]:
     """Estimates after each of `ends`. As in the paper, rows that leave a sliding window are known."""
     made = CorrelatedAggregate(
-        figure.dependent, figure.predicate, buckets=figure.buckets, window=figure.window, strategy=strategy, leaving=leaving
+        figure.dependent, figure.predicate, buckets=figure.buckets, window=figure.window, strategy=strategy, leaving=leaving,
+        deviations=deviations,
     )
     begin = 0
     for end in ends:

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -65,13 +66,22 @@ def _quoted(path: Path) -> str:
 
 def load_tolls(db: millpond.Pond, path: Path, on_rows: Callable[[int], None] = lambda rows: None) -> int:
     """Load the toll history, in the order of vehicles, so that a vehicle's rows are found in few places."""
-    rows = pa.Table.from_batches(list(read_batches(path, records.TOLLS)), schema=records.TOLLS)
-    if rows.num_rows:
-        rows = rows.sort_by("VID").rename_columns(["vid", "day", "xway", "tolls"])
-    for start in range(0, rows.num_rows, _BATCH_ROWS):
-        db.append("toll_history", rows.slice(start, _BATCH_ROWS))
-        on_rows(min(start + _BATCH_ROWS, rows.num_rows))
-    return int(rows.num_rows)
+    ordered, newest = True, -1
+    for batch in read_batches(path, records.TOLLS):
+        vehicles = batch.column(0).to_numpy()
+        ordered = ordered and (not len(vehicles) or (vehicles[0] >= newest and bool((np.diff(vehicles) >= 0).all())))
+        newest = vehicles[-1] if len(vehicles) else newest
+    batches = read_batches(path, records.TOLLS)
+    if not ordered:
+        batches = iter(
+            pa.Table.from_batches(list(batches), schema=records.TOLLS).sort_by("VID").to_batches(_BATCH_ROWS)
+        )
+    count = 0
+    for batch in batches:
+        db.append("toll_history", pa.Table.from_batches([batch]).rename_columns(["vid", "day", "xway", "tolls"]))
+        count += batch.num_rows
+        on_rows(count)
+    return count
 
 
 def load_segments(path: Path | None, means: Path, today: int = 1) -> int:
@@ -92,4 +102,5 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         pa.csv.ReadOptions(column_names=schema.names, block_size=32 << 20),
         convert_options=pa.csv.ConvertOptions(column_types=schema),
     ) as reader:
-        yield from reader
+        for batch in reader:
+            yield batch.cast(schema)

@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -72,7 +73,7 @@ def seconds_of(path: Path, start: int | None = None, end: int | None = None) -> 
             break
         low = 0 if start is None else int(np.searchsorted(times, start))
         cuts = [low, *(c for c in (np.flatnonzero(np.diff(times)) + 1).tolist() if c > low), len(times)]
-        for begin, stop in zip(cuts, cuts[1:], strict=False):
+        for begin, stop in pairwise(cuts):
             if begin == stop or (end is not None and times[begin] >= end):
                 continue
             if waiting and waiting[0].column(1)[0].as_py() != times[begin]:

@@ -2,6 +2,7 @@
 
 CREATE STREAMING TABLE reports (vid INT, spd INT, xway INT, lane INT, dir INT, seg INT, pos INT, t BIGINT)
   TIMESTAMP BY t SHARD BY vid;
+CREATE INDEX ON reports (xway);
 CREATE STREAMING TABLE requests (type INT, vid INT, xway INT, qid INT, sinit INT, send INT, dow INT, tod INT, day INT, t BIGINT)
   TIMESTAMP BY t WITH (shards = 1);
 CREATE STANDARD TABLE toll_history (vid INT, day INT, xway INT, tolls INT);
@@ -28,7 +29,7 @@ CREATE STREAMING VIEW segment_speeds AS
 -- Reports that are the fourth or later from the same place, 30 seconds apart, in a travel lane: a car is stopped there from t on
 -- until its next report, 30 seconds later.
 CREATE STREAMING VIEW stops RANGE INTERVAL '3' MINUTE AS
-  SELECT vid, xway, dir, lane, seg, pos, t FROM reports [vid ROWS 4]
+  SELECT vid, xway, dir, lane, pos, t FROM reports [vid ROWS 4]
   WHERE t = NOW() AND lane BETWEEN 1 AND 3 AND t - PREV(t, 3) = 90
     AND pos = PREV(pos) AND pos = PREV(pos, 2) AND pos = PREV(pos, 3)
     AND lane = PREV(lane) AND lane = PREV(lane, 2) AND lane = PREV(lane, 3)
@@ -38,7 +39,7 @@ CREATE STREAMING VIEW stops RANGE INTERVAL '3' MINUTE AS
 
 -- Segments with an accident at some second of the minute before T: two cars were stopped in one place at the same time.
 CREATE STREAMING VIEW accidents AS
-  SELECT DISTINCT a.xway, a.dir, a.seg
+  SELECT DISTINCT a.xway, a.dir, a.pos DIV 5280 AS seg
   FROM stops [INTERVAL '89' SECOND] a JOIN stops [INTERVAL '89' SECOND] b
     ON a.xway = b.xway AND a.dir = b.dir AND a.lane = b.lane AND a.pos = b.pos AND a.vid < b.vid
   WHERE ABS(a.t - b.t) < 30 AND GREATEST(a.t, b.t) < NOW() AND LEAST(a.t, b.t) + 29 >= NOW() - 60
@@ -63,15 +64,17 @@ CREATE STREAMING VIEW conditions RANGE INTERVAL '1' MINUTE AS
 
 -- A car comes into a segment: its trip begins, or its report of 30 seconds ago was from another one.
 CREATE STREAMING VIEW crossings AS
-  SELECT vid, xway, dir, seg, lane, t, COALESCE(t - PREV(t) <> 30 OR xway <> PREV(xway) OR dir <> PREV(dir), TRUE) AS begins
+  SELECT vid, xway, dir, seg, lane, t, PREV(lane) AS from_lane,
+         COALESCE(t - PREV(t) <> 30 OR xway <> PREV(xway) OR dir <> PREV(dir), TRUE) AS begins
   FROM reports [vid ROWS 4]
   WHERE t = NOW()
     AND (PREV(t) IS NULL OR t - PREV(t) <> 30 OR xway <> PREV(xway) OR dir <> PREV(dir) OR seg <> PREV(seg))
   SAMPLE REALTIME;
 
--- The toll it is quoted then, what it drives into, and nothing on an exit ramp.
+-- The toll it is quoted then, and the accident ahead; nothing on an exit ramp. Who comes from an exit ramp begins anew: the toll
+-- of the segment it left by the ramp is not charged.
 CREATE STREAMING VIEW quotes RANGE INTERVAL '3' HOUR AS
-  SELECT c.vid, c.seg, c.dir, c.lane, c.t, c.begins, COALESCE(s.lav, 0) AS lav,
+  SELECT c.vid, c.seg, c.dir, c.lane, c.t, c.begins OR c.from_lane = 4 AS begins, COALESCE(s.lav, 0) AS lav,
          CASE WHEN c.lane = 4 THEN 0 ELSE COALESCE(s.toll, 0) END AS toll, s.ahead
   FROM crossings [NOW] c LEFT JOIN conditions [INTERVAL '59' SECOND] s
     ON c.xway = s.xway AND c.dir = s.dir AND c.seg = s.seg
@@ -101,9 +104,9 @@ CREATE CONTINUOUS QUERY balances AS
 -- ---- Requests about the past -----------------------------------------------------------------------------------------
 
 CREATE CONTINUOUS QUERY expenditures AS
-  SELECT r.t, r.qid, COALESCE(h.tolls, 0) AS tolls
+  SELECT r.t, r.qid, COALESCE(SUM(h.tolls), 0) AS tolls
   FROM requests [NOW] r LEFT JOIN toll_history h ON h.vid = r.vid AND h.day = r.day AND h.xway = r.xway
-  WHERE r.type = 3 SAMPLE REALTIME;
+  WHERE r.type = 3 GROUP BY r.t, r.qid SAMPLE REALTIME;
 
 CREATE CONTINUOUS QUERY travel_times AS
   SELECT t, qid, TRAVEL_SECONDS(:segments, xway, sinit, send, dow, tod) AS seconds, TRAVEL_TOLL(:segments, xway, sinit, send, dow, tod) AS toll

@@ -31,6 +31,7 @@ from linear_road import application, records
 from linear_road.answers import Clock, Writer
 from linear_road.driver import read_journal
 from linear_road.meters import Meters
+from linear_road.one_time import OneTimeQueries
 
 POLL: Final = 0.02
 TICK: Final = "300ms"
@@ -53,6 +54,8 @@ class RunConfig:
     today: int = 1
     tick: str = TICK
     shards: int = 2
+    otq: int = 0
+    """One-time queries a minute over the kept reports."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +96,15 @@ class Run:
         self.db = millpond.connect(pond, tick=config.tick, shards=config.shards)
         self.meters = Meters(out / "meters.csv")
         self._driver: subprocess.Popen[bytes] | None = None
+        self._one_time: OneTimeQueries | None = None
         self.writer: Writer | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._one_time is not None:
+            self._one_time.stop()
         if self._driver is not None:
             self._driver.kill()
             self._driver.wait()
@@ -138,6 +144,9 @@ class Run:
         self._start_driver()
         assert self._driver is not None
         handed = read_journal(self._journal)
+        if self.config.otq:
+            self._one_time = OneTimeQueries(self.db, self.config.otq, self.config.out / "one_time.csv")
+            self._one_time.start()
         ended, told = False, 0.0
         while True:
             ended = ended or self._driver.poll() is not None
@@ -158,6 +167,10 @@ class Run:
             if not written:
                 time.sleep(POLL)
         self.writer.write()
+        if self._one_time is not None:
+            self._one_time.stop()
+            if self._one_time.error is not None:
+                raise self._one_time.error
 
     def _answered(self) -> int:
         known = [self.db.now(a.query) for a in application.ANSWERS]
@@ -206,6 +219,7 @@ class Run:
             "ticks": _ticks(self.db.durations()),
             "kept_reports": int(self.db.sql("SELECT COUNT(*) FROM reports").rows()[0][0]),
             "answers": {str(k): r.to_json() for k, r in self.writer.responses.items()},
+            "one_time": self._one_time.summary() if self._one_time is not None else {},
             "limits": {str(a.type): a.limit for a in application.ANSWERS},
         }
         (self.config.out / "run.json").write_text(json.dumps(found, indent=1))

@@ -20,13 +20,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import millpond
 from linear_road.history import day_of_week
-from linear_road.records import DAY_MINUTES, EAST, SEGMENTS, WEEK_DAYS, WEST
+from linear_road.records import DAY_MINUTES, EAST, HISTORY_DAYS, SEGMENTS, WEEK_DAYS, WEST
 
 _TOLL_SPEED: Final = 40
 _FREE_CARS: Final = 50
+_ROUNDING: Final = 1e-9
+"""Far more than sums of a hundred numbers are off by, far less than they differ from whole ones if they do."""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,12 +41,15 @@ def summarise(batches: Iterable[pa.RecordBatch], folder: Path, today: int = 1) -
     sums = np.zeros((0, 3, WEEK_DAYS, 2, SEGMENTS, DAY_MINUTES))
     rows = 0
     for batch in batches:
+        batch = batch.filter(pc.less_equal(batch.column(0), HISTORY_DAYS))
         day, minute, xway, direction, segment, lav, cnt = (batch.column(i).to_numpy() for i in range(7))
         rows += batch.num_rows
         expressways = int(xway.max()) + 1 if len(xway) else 0
         if expressways > len(sums):
             sums = np.concatenate((sums, np.zeros((expressways - len(sums), *sums.shape[1:]))))
-        cell = (((days[day % WEEK_DAYS] * 2 + direction) * SEGMENTS + segment) * DAY_MINUTES + (minute - 1)).astype(np.int64)
+        cell = (((days[day % WEEK_DAYS] * 2 + direction) * SEGMENTS + segment) * DAY_MINUTES + (minute - 1)).astype(
+            np.int64
+        )
         cells = sums[0, 0].size
         for number in np.unique(xway):
             here = slice(None) if (xway == number).all() else np.flatnonzero(xway == number)
@@ -64,7 +70,9 @@ def _means(folder: str) -> tuple[Floats, Floats]:
 
 
 @millpond.vectorized
-def seconds(folder: pa.Array, xway: pa.Array, sinit: pa.Array, send: pa.Array, dow: pa.Array, tod: pa.Array) -> pa.Array:
+def seconds(
+    folder: pa.Array, xway: pa.Array, sinit: pa.Array, send: pa.Array, dow: pa.Array, tod: pa.Array
+) -> pa.Array:
     """How long each journey takes, in whole seconds."""
     minutes, _ = _journeys(folder, xway, sinit, send, dow, tod)
     return pa.array(np.floor(minutes * 60 + 0.5).astype(np.int64))
@@ -88,13 +96,12 @@ def _journeys(folder: pa.Array, *columns: pa.Array) -> tuple[Floats, Floats]:
     known = (xway >= 0) & (xway < len(lav)) & (start >= 0) & (start < SEGMENTS)
     for number in range(int(length.max(initial=0))):
         going = np.flatnonzero(length > number)
-        clock = tod[going] - 1 + np.floor(minutes[going]).astype(np.int64)
+        clock = tod[going] - 1 + np.floor(minutes[going] + _ROUNDING).astype(np.int64)
         day = (dow[going] - 1 + clock // DAY_MINUTES) % WEEK_DAYS
         segment = start[going] + number * step[going]
         there = known[going] & (segment >= 0) & (segment < SEGMENTS)
         place = tuple(
-            np.where(there, index, 0)
-            for index in (xway[going], day, direction[going], segment, clock % DAY_MINUTES)
+            np.where(there, index, 0) for index in (xway[going], day, direction[going], segment, clock % DAY_MINUTES)
         )
         speed = np.where(there, lav[place], np.nan) if len(lav) else np.full(len(going), np.nan)
         cars = np.where(there, cnt[place], np.nan) if len(lav) else speed

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from linear_road import records, validator
@@ -16,7 +16,12 @@ from linear_road.validator import Expected, expect
 from tests.linear_road.reference import Answers, Row, SmallCity, answers, random_city, report, write
 
 seeds = st.integers(0, 2**32)
-few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(
+    max_examples=5,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # a smaller seed is no smaller city: shrinking is in vain
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 def expected_of(city: SmallCity, folder: Path, suffix: str = ".csv", today: int = 1) -> Expected:
@@ -148,6 +153,11 @@ def test_cars_count_once_and_by_their_own_average(tmp_path: Path) -> None:
     assert both(rows, tmp_path).tolls[-1] == (1, 60, 40, 0)  # (20 + 60) / 2, not (10 + 30 + 60) / 3
 
 
+def test_a_car_that_comes_back_within_the_minute_counts_once_in_it(tmp_path: Path) -> None:
+    rows = [report(0, 7, 10, speed=10), report(20, 7, 11), report(40, 7, 10, speed=30), report(5, 8, 10, speed=60)]
+    assert both([*rows, report(60, 1, 10)], tmp_path).tolls[-1] == (1, 60, 40, 0)
+
+
 def stop(vid: int, times: range, segment: int = 12, **more: int) -> list[Row]:
     return [report(time, vid, segment, speed=0, feet=100, **more) for time in times]
 
@@ -170,6 +180,13 @@ def test_who_vanishes_ends_an_accident_30_seconds_later(last: int, minutes: list
     phase = last % 30
     rows = [*stop(1, range(0, 700, 30)), *stop(2, range(phase, last + 1, 30))]
     assert alerted_minutes(rows, tmp_path) == minutes
+
+
+def test_a_report_from_elsewhere_off_the_beat_ends_an_accident_at_once(tmp_path: Path) -> None:
+    # The last equal report of 2, at 238, would do until 267; a report at 240 ends it with minute 4.
+    rows = [*stop(1, range(0, 700, 30)), *stop(2, range(28, 239, 30))]
+    assert alerted_minutes(rows, tmp_path) == [3, 4, 5, 6]
+    assert alerted_minutes([*rows, report(240, 2, 12, feet=900)], tmp_path) == [3, 4, 5]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def spark(session: Any) -> Any:
         own.conf.set(name, value)
     own.sparkContext.setLogLevel("OFF")
     for name, table in TABLES.items():
-        own.createDataFrame(table()).createOrReplaceTempView(name)
+        own.createDataFrame(table()).coalesce(1).createOrReplaceTempView(name)
     return own
 
 

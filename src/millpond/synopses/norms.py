@@ -145,7 +145,7 @@ class SlidingLp(Synopsis):
     def _f(self, sketch: Floats) -> float:
         """norm**p from a sketch."""
         if self.p == 2:
-            return float(np.mean(sketch * sketch)) / 2
+            return float(sketch @ sketch) / len(sketch)
         sizes = np.abs(sketch)
         if not sizes.all():
             return 0.0
@@ -203,9 +203,14 @@ class SlidingLp(Synopsis):
 
 
 def _stable(keys: Hashes, columns: int, p: float) -> Floats:
-    """For each key its row of numbers from the symmetric p-stable law with characteristic function exp(-|t|**p), by the method
-    of Chambers, Mallows and Stuck: the same numbers for a key wherever it comes."""
+    """For each key its row of random numbers: the same for a key wherever it comes.
+
+    They are from the symmetric p-stable law with characteristic function exp(-|t|**p), by the method of Chambers, Mallows and
+    Stuck. For p = 2 signs do as well as normal numbers: the mean square is without bias and its variance no larger.
+    """
     words = mixed(keys[:, None] ^ mixed(np.arange(columns, dtype=np.uint64))[None, :])
+    if p == 2:
+        return (words >> np.uint64(63)).astype(np.float64) * 2 - 1
     angle = (_unit(words) - 0.5) * math.pi
     if p == 1:
         return np.tan(angle)

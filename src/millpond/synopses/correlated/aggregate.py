@@ -48,7 +48,7 @@ class CorrelatedAggregate(Synopsis):
     Exact while at most `buckets` different x are in the region of interest (all x, for AVG and for sliding windows), and
     leaving rows are given. Otherwise the bounds are what the buckets prove: they hold always, whatever the data and the
     order; how near they are depends on both, and no relative error is promised beforehand. Sums are sums of doubles, and
-    exact up to their rounding.
+    exact up to their rounding. `deviations` says how far around an average buckets are kept, in deviations of the average.
     """
 
     KIND: ClassVar[bytes] = b"CORR"
@@ -63,7 +63,7 @@ class CorrelatedAggregate(Synopsis):
         panes: int = 16,
         strategy: str = Strategy.PIECEMEAL_UNIFORM,
         leaving: str = "estimated",
-        deviations: float = 1.0,
+        deviations: float = 3.0,
     ) -> None:
         self.dependent = _one_of("a dependent aggregate", dependent, Dependent)
         self.strategy = _one_of("a strategy", strategy, Strategy)
@@ -219,8 +219,6 @@ class CorrelatedAggregate(Synopsis):
 
     def _next_change(self, x: Floats, at: int, means: Means | None) -> int:
         """The first row from `at` on before which knots have to change. Looks ahead in steps that double."""
-        if means is not None and not self._curve.discrete and not self.strategy.piecemeal:
-            return at
         lowest = self._panes.living_lowest(self._left())
         ceiling = self._ceiling(lowest)
         size = 64
@@ -240,15 +238,17 @@ class CorrelatedAggregate(Synopsis):
         return len(x)
 
     def _strayed(self, mean: Floats, spread: Floats) -> npt.NDArray[np.bool_]:
-        """Whether fewer than half of the knots are near an end of the range, for averages and their deviations."""
-        limits = self._predicate.limits()
-        least = max(1, self._limit // len(limits) // 2)
-        found = np.zeros(len(mean), dtype=np.bool_)
-        for limit in limits:
-            low, high = _region(limit, mean, spread * self.deviations)
-            knots = self._curve.knots
-            found |= knots.searchsorted(high, "right") - knots.searchsorted(low, "left") < least
-        return found
+        """Whether averages (with their deviations) ask for other knots: wholesale, when an end of the regions has moved by
+        the width of a bucket; piecemeal, when fewer than half of the knots are near an end of the range."""
+        knots, aim = self._curve.knots, self._aimed
+        regions = [_region(limit, mean, spread * self.deviations) for limit in self._predicate.limits()]
+        if self.strategy.piecemeal or aim is None:
+            least = max(1, self._limit // len(regions) // 2)
+            near = [knots.searchsorted(high, "right") - knots.searchsorted(low, "left") for low, high in regions]
+            return np.asarray(np.min(near, axis=0) < least)
+        low, high = aim.regions[0][0], aim.regions[-1][1]
+        width = sum(end - begin for begin, end in aim.regions) / self._limit
+        return np.asarray((np.abs(regions[0][0] - low) > width) | (np.abs(regions[-1][1] - high) > width))
 
     def _change(self, x: float, mean: tuple[Any, Any] | None) -> None:
         """Make ready for a row that the knots as they are cannot take."""
@@ -301,7 +301,7 @@ class CorrelatedAggregate(Synopsis):
     def _balance(self) -> None:
         if self._curve.discrete:
             return
-        knots = swap(self._curve.knots, self._spread(), self._aimed.wanted if self._aimed else ())
+        knots = swap(self._curve.knots, self._spread(), self._aimed) if self._aimed else None
         if knots is not None:
             self._move(knots)
 

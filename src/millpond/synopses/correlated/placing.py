@@ -137,24 +137,25 @@ def piecemeal(aim: Aim, limit: int, knots: Floats, rows: Rows | None) -> Floats:
     return kept
 
 
-def swap(knots: Floats, rows: Rows, fixed: tuple[float, ...]) -> Floats | None:
+def swap(knots: Floats, rows: Rows, aim: Aim) -> Floats | None:
     """Merge two neighbours and split the fullest bucket, when this brings the counts nearer to each other.
 
-    The sum of squares falls by f²/2 for a split bucket of f rows, and grows by 2 f g for a merged pair.
+    The sum of squares falls by f²/2 for a split bucket of f rows, and grows by 2 f g for a merged pair. Around
+    an average only buckets between knots take part: what lies outside is not of interest.
     """
-    points = np.concatenate((rows.places[:1], knots))
+    points = knots if aim.normal else np.concatenate((rows.places[:1], knots))
     held = np.diff(rows.up_to(points))
     if len(held) < 3:
         return None
     pairs = held[:-1] * held[1:]
-    pairs[np.isin(knots[:-1], fixed)] = np.inf
+    pairs[np.isin(points[1:-1], aim.wanted)] = np.inf
     full, pair = int(held.argmax()), int(pairs.argmin())
     middle = points[full] / 2 + points[full + 1] / 2
     if pair in (full - 1, full) or held[full] ** 2 / 2 <= 2 * pairs[pair]:
         return None
     if not points[full] < middle < points[full + 1]:
         return None
-    return np.sort(np.append(np.delete(knots, pair), middle))
+    return np.sort(np.append(knots[knots != points[pair + 1]], middle))
 
 
 def _shares(aim: Aim, count: int) -> list[tuple[Region, int]]:

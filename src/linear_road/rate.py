@@ -1,0 +1,153 @@
+"""The L-rating of this machine: the largest number of expressways whose answers are all right and all in time.
+
+A trial at L generates minutes 160-180 of a city of L expressways (or another stretch), loads the histories, replays the first
+part fast, hands the rest, the busiest, over in real time, and lets the validator judge: every answer right, those of the timed
+part within their limits, every report kept, and the driver never behind. The search doubles L until a trial fails, then
+halves the gap. Every trial leaves a folder with its run, verdict and result; the result says which part ran in real time.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from linear_road import generate, validator
+from linear_road.driver import BEHIND
+from linear_road.load import TrafficConfig
+from linear_road.records import HISTORY_DAYS
+from linear_road.run import Moment, Run, RunConfig, machine
+
+RESULT: Final = "rating.json"
+
+
+@dataclass(frozen=True)
+class RateConfig:
+    """`start` to `end` are minutes of the run, of which those from `timed` on go in real time. `otq` are one-time queries
+    a minute (L++). `keep` leaves inputs and ponds in place, which are large."""
+
+    out: Path
+    first: float = 1.0
+    most: float = 128.0
+    step: float = 0.0
+    """The search ends when the gap is this small; 0 means a tenth of L."""
+    start: int = 160
+    timed: int = 170
+    end: int = 180
+    seed: int = 7
+    days: int = HISTORY_DAYS
+    otq: int = 0
+    keep: bool = False
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One L. `why` says what was not right if it was not accepted."""
+
+    xways: float
+    accepted: bool
+    why: str
+    answers: dict[str, Any]
+    ticks: dict[str, float]
+    reports: int
+    seconds: float
+    folder: str
+
+
+Tell = Callable[[str], None]
+Watch = Callable[[Moment, Run], None]
+
+
+def rate(config: RateConfig, tell: Tell = print, watch: Watch = lambda moment, run: None) -> dict[str, Any]:
+    """Search, and write `rating.json`; its content."""
+    config.out.mkdir(parents=True, exist_ok=True)
+    trials: list[Trial] = []
+    good, bad, size = 0.0, float("inf"), config.first
+    while size <= config.most:
+        trial = run_trial(config, size, tell, watch)
+        trials.append(trial)
+        tell(f"L = {size:g}: {'accepted' if trial.accepted else trial.why}")
+        if trial.accepted:
+            good = size
+        else:
+            bad = size
+        found = _write(config, trials, good)
+        gap = config.step or max(0.5, good / 10)
+        size = min(2 * good, config.most) if bad == float("inf") else _half((good + bad) / 2)
+        if size <= good or size >= bad or bad - good <= gap:
+            break
+    return found
+
+
+def _half(size: float) -> float:
+    """Half expressways count, beyond ten only whole ones."""
+    return round(size) if size > 10 else round(2 * size) / 2
+
+
+def run_trial(config: RateConfig, xways: float, tell: Tell, watch: Watch) -> Trial:
+    """One trial, in a folder of its own."""
+    begin = time.monotonic()
+    folder = config.out / f"L{xways:g}"
+    shutil.rmtree(folder, ignore_errors=True)
+    data = folder / "data"
+    data.mkdir(parents=True)
+    traffic = TrafficConfig(xways=xways, minutes=config.end - config.start, start_minute=config.start, seed=config.seed)
+    tell(f"L = {xways:g}: generating minutes {config.start} to {config.end}")
+    paths: dict[str, Path | None] = {"input": generate.write_input(traffic, data), "tolls": None, "segments": None}
+    if config.days:
+        tell(f"L = {xways:g}: generating {config.days} days of history")
+        paths["tolls"] = generate.write_tolls(traffic, data, days=config.days)
+        paths["segments"] = generate.write_segments(traffic, data, days=config.days)
+    source = paths["input"]
+    assert source is not None
+    run_config = RunConfig(
+        input=source, out=folder / "run", tolls=paths["tolls"], segments=paths["segments"],
+        speed="1", fast_until=config.timed * 60, otq=config.otq,
+    )  # fmt: skip
+    with Run(run_config) as run:
+        run.prepare(lambda text: tell(f"L = {xways:g}: {text}"))
+        run.drive(watch)
+        summary = run.finish()
+    tell(f"L = {xways:g}: validating")
+    verdict = validator.validate(
+        source, run_config.out / "output.csv", tolls=paths["tolls"], segments=paths["segments"], start=config.timed * 60
+    )
+    (run_config.out / "verdict.json").write_text(verdict.to_json())
+    (run_config.out / "verdict.txt").write_text(str(verdict) + "\n")
+    why = _objection(verdict, summary)
+    if not config.keep:
+        shutil.rmtree(data)
+        shutil.rmtree(run_config.out / "pond")
+        shutil.rmtree(run_config.out / "input")
+    return Trial(
+        xways, not why, why, summary["answers"], summary["ticks"], summary["kept_reports"], time.monotonic() - begin,
+        folder.name,
+    )  # fmt: skip
+
+
+def _objection(verdict: validator.Verdict, summary: dict[str, Any]) -> str:
+    """Why a trial is not accepted; nothing if it is."""
+    if not verdict.ok:
+        return str(verdict).splitlines()[-1]
+    if summary["kept_reports"] != verdict.reports:
+        return f"{summary['kept_reports']} reports were kept of {verdict.reports}"
+    if summary["driver_behind"] > BEHIND:
+        return f"the driver was {summary['driver_behind']:.1f} s behind"
+    return ""
+
+
+def _write(config: RateConfig, trials: list[Trial], good: float) -> dict[str, Any]:
+    found = {
+        "rating": good,
+        "minutes": {"replayed": [config.start, config.timed], "real_time": [config.timed, config.end]},
+        "history_days": config.days,
+        "one_time_queries_a_minute": config.otq,
+        "machine": machine(),
+        "trials": [asdict(t) for t in trials],
+    }
+    (config.out / RESULT).write_text(json.dumps(found, indent=1))
+    return found
