@@ -7,26 +7,21 @@ time and space, coloured by speed: a queue shows as a wedge of flat red lines th
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from linear_road import records
+from linear_road.plots import HEAT, HEIGHT, SPEED, WIDTH, Array, Axis, colours, heat_map, panel
 
-Array = npt.NDArray[Any]
-
-WIDTH, HEIGHT, MARGIN = 560, 260, 60
+MARGIN: Final = 60
 COLUMNS: Final = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
 STOPPED_REPORTS: Final = 4
 MILES_BEHIND, MILES_PAST, SECONDS_AROUND = 6, 3, 600
@@ -34,10 +29,6 @@ MILES_BEHIND, MILES_PAST, SECONDS_AROUND = 6, 3, 600
 WAYS: Final = 600
 """So many vehicles are drawn there at most; of more, each n-th."""
 SPEED_CLASSES: Final = (0, 10, 20, 30, 40, 50)
-
-HEAT: Final = ((13, 8, 135), (126, 3, 168), (204, 71, 120), (248, 149, 64), (240, 249, 33))
-SPEED: Final = ((165, 0, 38), (244, 109, 67), (254, 224, 139), (102, 189, 99), (0, 104, 55))
-MISSING: Final = (235, 235, 235)
 
 
 def draw(input: Path, out: Path, xway: int = 0) -> None:
@@ -49,8 +40,9 @@ def draw(input: Path, out: Path, xway: int = 0) -> None:
         if reports.any():
             cars = reports / 2  # a vehicle reports twice a minute
             mean = np.divide(speeds, reports, out=np.full(reports.shape, np.nan), where=reports > 0)
-            panels.append(_heat_map(f"cars per segment, {heading}", cars, seen.minutes, HEAT))
-            panels.append(_heat_map(f"mean speed (mph), {heading}", mean, seen.minutes, SPEED))
+            axes = Axis("minute", *seen.minutes), Axis("mile", 0, records.SEGMENTS)
+            panels.append(heat_map(f"cars per segment, {heading}", cars, *axes, HEAT))
+            panels.append(heat_map(f"mean speed (mph), {heading}", mean, *axes, SPEED))
     crash = _longest_accident(seen.standing)
     if crash is not None:
         panels.append(_space_time(crash, _around(input, xway, crash)))
@@ -144,75 +136,28 @@ def _around(input: Path, xway: int, crash: _Crash) -> pa.Table:
 
 
 # --- panels -----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """Numbers on a line: `low` at the left or bottom, `high` at the other end."""
-
-    name: str
-    low: float
-    high: float
-
-    def ticks(self) -> list[float]:
-        span = self.high - self.low
-        unit = 10.0 ** np.floor(np.log10(span))
-        step = next(unit * part for part in (0.1, 0.2, 0.5, 1.0, 2.0) if span / (unit * part) <= 7)
-        return [float(tick) for tick in np.arange(np.ceil(self.low / step), np.floor(self.high / step) + 1) * step]
-
-    def at(self, values: Array | float, length: int) -> Any:
-        return (values - self.low) / (self.high - self.low) * length
-
-
-def _panel(title: str, x: _Axis, y: _Axis, content: str) -> str:
-    """A frame with axes; `content` is drawn in it, with (0, 0) at the top left."""
-    parts = [f'<text x="0" y="-10" class="title">{title}</text>', content]
-    parts.append(f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#555"/>')
-    for tick in x.ticks():
-        at = x.at(tick, WIDTH)
-        parts.append(f'<path d="M{at:.1f} {HEIGHT}v4" stroke="#555"/>')
-        parts.append(f'<text x="{at:.1f}" y="{HEIGHT + 16}" text-anchor="middle">{tick:,g}</text>')
-    for tick in y.ticks():
-        at = HEIGHT - y.at(tick, HEIGHT)
-        parts.append(f'<path d="M0 {at:.1f}h-4" stroke="#555"/>')
-        parts.append(f'<text x="-7" y="{at + 4:.1f}" text-anchor="end">{tick:,.10g}</text>')
-    parts.append(f'<text x="{WIDTH}" y="{HEIGHT + 32}" text-anchor="end">{x.name}</text>')
-    parts.append(f'<text x="{WIDTH}" y="-10" text-anchor="end">{y.name}</text>')
-    return "\n".join(parts)
-
-
 def _load(seen: _Survey) -> str:
     minutes = np.arange(*seen.minutes)
-    x, y = _Axis("minute", *seen.minutes), _Axis("", 0, float(seen.load.max()) * 1.05)
+    x, y = Axis("minute", *seen.minutes), Axis("", 0, float(seen.load.max()) * 1.05)
     points = zip(x.at(minutes + 0.5, WIDTH), HEIGHT - y.at(seen.load, HEIGHT), strict=True)
     line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
     content = f'<polyline points="{line}" fill="none" stroke="#1f4e99" stroke-width="1.5"/>'
-    return _panel(f"reports per minute, all expressways ({seen.load.sum():,.0f} in all)", x, y, content)
-
-
-def _heat_map(title: str, values: Array, minutes: tuple[int, int], palette: Sequence[tuple[int, ...]]) -> str:
-    """`values` by minute and segment; NaN where there is none."""
-    top = float(np.nanmax(values))
-    colours = _colours(values.T[::-1] / max(top, 1e-9), palette)
-    legend = _colours(np.linspace(1, 0, 64)[:, None], palette)
-    content = (
-        f'{_image(colours, WIDTH, HEIGHT)}<g transform="translate({WIDTH + 8} 0)">{_image(legend, 10, HEIGHT)}'
-        f'<text x="14" y="10">{top:.0f}</text><text x="14" y="{HEIGHT}">0</text></g>'
-    )
-    return _panel(title, _Axis("minute", *minutes), _Axis("mile", 0, records.SEGMENTS), content)
+    return panel(f"reports per minute, all expressways ({seen.load.sum():,.0f} in all)", x, y, content)
 
 
 def _space_time(crash: _Crash, ways: pa.Table) -> str:
     vid, time, speed, mile = (ways[name].to_numpy() for name in ("VID", "Time", "Spd", "miles"))
     every = max(1, len(np.unique(vid)) // WAYS)
-    x = _Axis("minute", max(crash.first - SECONDS_AROUND, 0) / 60, (crash.last + SECONDS_AROUND) / 60)
-    y = _Axis("miles past the accident", -MILES_BEHIND, MILES_PAST)
+    x = Axis("minute", max(crash.first - SECONDS_AROUND, 0) / 60, (crash.last + SECONDS_AROUND) / 60)
+    y = Axis("miles past the accident", -MILES_BEHIND, MILES_PAST)
     across, up = x.at(time / 60, WIDTH), HEIGHT - y.at(mile, HEIGHT)
     chosen = np.unique(vid, return_inverse=True)[1] % every == 0
     step = np.flatnonzero(chosen[:-1] & (np.diff(vid) == 0) & (np.diff(time) == records.REPORT_SECONDS))
     pace = np.searchsorted(SPEED_CLASSES, (speed[step] + speed[step + 1]) / 2, "right") - 1
     classes = len(SPEED_CLASSES)
-    colours = _colours(np.arange(classes)[None, :] / (classes - 1), SPEED)[0]
+    paces = colours(np.arange(classes)[None, :] / (classes - 1), SPEED)[0]
     parts = []
-    for number, (red, green, blue) in enumerate(colours):
+    for number, (red, green, blue) in enumerate(paces):
         some = step[pace == number]
         path = "".join(f"M{across[i]:.1f} {up[i]:.1f}L{across[i + 1]:.1f} {up[i + 1]:.1f}" for i in some)
         colour = f"rgb({red},{green},{blue})"
@@ -225,7 +170,7 @@ def _space_time(crash: _Crash, ways: pa.Table) -> str:
     mile_of = crash.position / records.SEGMENT_FEET
     heading = "eastbound" if crash.direction == records.EAST else "westbound"
     title = f"accident at mile {mile_of:.1f} {heading}: one vehicle in {every}, by speed"
-    return _panel(title, x, y, "\n".join(parts))
+    return panel(title, x, y, "\n".join(parts))
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------
@@ -240,33 +185,7 @@ def _page(title: str, panels: list[str]) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * across}" height="{height}">\n'
-        "<style>text{font:11px sans-serif;fill:#222}.title{font-weight:bold}</style>\n"
+        "<style>text{font:11px sans-serif;fill:#222}.title{font-weight:bold}.frame{fill:none;stroke:#555}</style>\n"
         f'<rect width="100%" height="100%" fill="white"/>\n'
         f'<text x="{MARGIN}" y="30" style="font-size:16px">{title}</text>\n{drawn}\n</svg>\n'
-    )
-
-
-def _colours(shares: Array, palette: Sequence[tuple[int, ...]]) -> Array:
-    """A colour (a last dimension of three bytes) for each share of the palette's length, grey where there is none."""
-    places = np.linspace(0, 1, len(palette))
-    filled = np.nan_to_num(shares)
-    mixed = np.stack([np.interp(filled, places, channel) for channel in np.array(palette).T], axis=-1)
-    mixed[np.isnan(shares)] = MISSING
-    return mixed.astype(np.uint8)
-
-
-def _image(pixels: Array, width: int, height: int) -> str:
-    """Pixels (rows, columns, 3) as an SVG image with a PNG in it."""
-    rows, columns, _ = pixels.shape
-    raw = b"".join(b"\0" + pixels[row].tobytes() for row in range(rows))
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)
-    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
-    data = base64.b64encode(png).decode()
-    return (
-        f'<image width="{width}" height="{height}" preserveAspectRatio="none" style="image-rendering:pixelated" '
-        f'href="data:image/png;base64,{data}"/>'
     )

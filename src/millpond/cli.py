@@ -24,7 +24,9 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from linear_road.cli import app as linear_road
 from millpond import MillpondError, Pond, Result, RowsRejected, __version__, connect
 
 app = typer.Typer(
@@ -391,19 +393,30 @@ def status(
                 typer.echo(line)
 
 
-@app.command(short_help="Generate traffic in real time and ask about it.")
+class _Guarded(TyperGroup):
+    """Commands of an application, whose errors are told like our own."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with _errors():
+            return super().invoke(ctx)
+
+
+app.add_typer(linear_road, name="linearroad", cls=_Guarded)
+
+
+@app.command(short_help="See it work: Linear Road, small and live, in about two minutes.")
 def demo(
-    pond: Annotated[
-        Path, typer.Option("--pond", help="Where to put the demo's pond; that of an earlier demo is replaced.")
-    ] = Path("demo-pond"),
-    seconds: Annotated[int, typer.Option("--seconds", help="How long the live part runs.", min=5)] = 60,
-    history: Annotated[int, typer.Option("--history", help="Minutes of traffic to load before.", min=1)] = 90,
+    out: Annotated[
+        Path, typer.Option("--out", help="A folder for the demo; that of an earlier demo is replaced.")
+    ] = Path("demo"),
+    speed: Annotated[float, typer.Option("--speed", help="How many times as fast as real traffic.", min=1)] = 8,
 ) -> None:
-    """Fill a pond with generated traffic in real time and ask it about now and about the past."""
+    """Linear Road, small and live: eight minutes of an expressway's traffic with an accident and tolls are generated, answered
+    on a live screen, validated and reported."""
     from linear_road.demo import run_demo
 
     with _errors():
-        run_demo(pond, live_seconds=seconds, history_minutes=history)
+        run_demo(out, speed=speed)
 
 
 def main() -> None:

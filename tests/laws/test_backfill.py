@@ -74,16 +74,21 @@ class Growing(Running):
         views = self.expected()
         return [self.streams[n].now if n in self.streams else views[n].complete[-1] for n in inputs(query.select)]
 
-    def is_empty(self, query: Query) -> bool:
+    def had_rows(self, query: Query, time: int) -> bool:
+        """Whether an input of a query has had a row before a time."""
         views = self.expected()
-        return not any(
-            self.streams[n].rows if n in self.streams else any(answer.rows for answer in views[n].answers)
+        times = [
+            t
             for n in inputs(query.select)
-        )
+            for t in ([row["t"] for row in self.streams[n].rows] if n in self.streams else
+                      [answer.instant for answer in views[n].answers if answer.rows])
+        ]  # fmt: skip
+        return any(t < time for t in times)
 
     def _add(self, number: int, back: int | None) -> None:
         """A query begins at the least of its inputs' times, or as far `back` as it was told. An input that has no time yet
-        does not count; but it means that no instant was ever over, so nothing was there before. None: with the first row."""
+        does not count; but it means that no instant was ever over, so nothing was there before. If no row was before that
+        time, it begins with the first there is: None."""
         query = self.network[number]
         self._tick()
         times = self.times(query)
@@ -94,7 +99,7 @@ class Growing(Running):
             first = min((row["t"] for n in names if n in self.streams for row in self.streams[n].rows), default=None)
             if first is not None and first <= begin - back and "w" not in names:
                 begin = start = begin - back
-        if self.is_empty(query):
+        if begin is not None and not self.had_rows(query, begin):
             begin = None
         if begin is not None and None in times:
             self.since[query.name] = begin

@@ -65,7 +65,7 @@ def window_of(synopsis: CorrelatedAggregate, rows: list[tuple[int, int]], end: i
 @st.composite
 def streams(draw: st.DrawFn, largest: int = 400) -> list[tuple[int, int]]:
     """Rows from a few shapes: any order, falling, rising, and large ones first; y of both signs."""
-    xs = draw(st.lists(st.integers(-20, largest) | st.integers(1, 12), min_size=1, max_size=160))
+    xs = draw(st.lists(st.integers(-20, largest) | st.integers(1, 12), min_size=1, max_size=100))
     shape = draw(st.sampled_from(["any", "falling", "rising", "large first"]))
     if shape == "falling":
         xs.sort(reverse=True)
@@ -109,7 +109,7 @@ def check_bounds(synopsis: CorrelatedAggregate, rows: list[tuple[int, int]], siz
         assert found.lower - 1e-9 <= found.value <= found.upper + 1e-9
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(synopses(), streams(), cuts)
 def test_the_bounds_hold_the_exact_answer(
     synopsis: CorrelatedAggregate, rows: list[tuple[int, int]], sizes: list[int]
@@ -118,7 +118,7 @@ def test_the_bounds_hold_the_exact_answer(
 
 
 @pytest.mark.slow
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(synopses(), streams(), cuts)
 def test_the_bounds_hold_the_exact_answer_on_many_streams(
     synopsis: CorrelatedAggregate, rows: list[tuple[int, int]], sizes: list[int]
@@ -126,7 +126,7 @@ def test_the_bounds_hold_the_exact_answer_on_many_streams(
     check_bounds(synopsis, rows, sizes)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(synopses(buckets=200, leaving="given"), streams(largest=100), cuts)
 def test_it_is_exact_when_each_value_has_its_bucket(
     synopsis: CorrelatedAggregate, rows: list[tuple[int, int]], sizes: list[int]
@@ -146,7 +146,7 @@ def test_it_is_exact_when_each_value_has_its_bucket(
             assert found == pytest.approx((float(truth),) * 3, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data(), streams(), cuts)
 def test_batches_and_bytes_change_nothing(data: st.DataObject, rows: list[tuple[int, int]], sizes: list[int]) -> None:
     whole = data.draw(synopses())
@@ -165,7 +165,7 @@ def test_batches_and_bytes_change_nothing(data: st.DataObject, rows: list[tuple[
     assert repr(parts.estimate()) == repr(whole.estimate())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data(), streams(), streams(), streams())
 def test_merged_landmark_windows_hold_the_rows_of_both(
     data: st.DataObject, one: list[tuple[int, int]], two: list[tuple[int, int]], more: list[tuple[int, int]]
@@ -185,7 +185,7 @@ def test_merged_landmark_windows_hold_the_rows_of_both(
         feed(merged, more, 0, len(more))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(streams(), st.sampled_from(list(Strategy)), st.sampled_from(DEPENDENTS), st.sampled_from([None, 25]))
 def test_a_maximum_is_the_minimum_of_mirrored_rows(
     rows: list[tuple[int, int]], strategy: Strategy, dependent: str, window: int | None

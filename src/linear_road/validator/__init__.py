@@ -20,7 +20,7 @@ Reports
 2. Of several reports of one vehicle from one expressway and direction in the same second the first in the file counts.
 3. The previous report is the one exactly 30 s earlier, also when there are others in between.
 4. Stopped: the last four reports, each 30 s after the one before, agree in lane and position. A vehicle stays stopped
-   until its next report, at most 30 s; an accident at whose last second t a vehicle was stopped thus held in minute M(t).
+   until its next report, at most for 30 s: after a last report at t the last second is t + 29.
 5. Reports from all lanes, the ramps too, count for `Lav` and cars, as in Table 2. Speeds count as they are, negative
    ones too; `Lav` is rounded down (towards minus infinity), from the exact mean: a mean of exactly 40 is 40.
 6. The segment of an accident follows from its position (Table 3), all other segments are the reports' own.

@@ -49,10 +49,10 @@ class Cursor:
     def take(self, most: int = 1 << 62) -> Results:
         outlet = self._outlet()
         rows = outlet.fetch(self._number, most)
+        first = rows.column(SEQ)[0].as_py() if rows.num_rows else outlet.first
+        if first > self._number > 0:
+            raise ResultsGone(outlet.query.name, self.position, first)
         if rows.num_rows:
-            first = rows.column(SEQ)[0].as_py()
-            if first > self._number > 0:
-                raise ResultsGone(outlet.query.name, self.position, first)
             self._number = first + rows.num_rows
         return Results(rows, self.position)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -223,31 +223,30 @@ class Outlet:
             if self.next <= number:
                 self._arrived.wait(seconds)
 
-    def _kept(self) -> tuple[list[Batch], Snapshot]:
-        """What is in memory and what is in files, which together are all; some may be in both."""
+    def _kept(self) -> tuple[list[Batch], int, Snapshot]:
+        """What is in memory, the number behind it, and what is in files. Together that is all; some may be in both."""
         while True:
             with self._arrived:
                 batches, end = list(self._batches), self.next
             if self.archive is None:
-                return batches, Snapshot(Path(self.query.folder), _none(self.query), (), empty_index())
+                return batches, end, Snapshot(Path(self.query.folder), _none(self.query), (), empty_index())
             files = self.archive.snapshot()
             if files.version.position <= end:  # else so much was archived meanwhile that a part of a tick would show
-                return batches, files
+                return batches, end, files
 
     @property
     def first(self) -> int:
         """The number of the oldest row that can still be fetched."""
-        batches, files = self._kept()
+        batches, end, files = self._kept()
         found = self.archive.first(files.version) if self.archive is not None else None
         if found is not None:
             return found
-        return next(
-            (max(b.first, files.version.position) for b in batches if b.end > files.version.position), self.next
-        )
+        position = files.version.position
+        return next((max(b.first, position) for b in batches if b.end > position), end)
 
     def fetch(self, after: int, most: int = 1 << 62) -> pa.Table:
         """Rows numbered from `after` on, with their numbers, at most `most` of them."""
-        batches, files = self._kept()
+        batches, _, files = self._kept()
         return self._together(list(self._parts(batches, files, after, most)))
 
     def _parts(self, batches: list[Batch], files: Snapshot, after: int, most: int) -> Iterator[pa.Table]:
@@ -277,25 +276,19 @@ class Outlet:
 
     def first_number(self, since: int) -> int:
         """The number of the first row whose instant is not before `since`."""
-        batches, files = self._kept()
+        batches, end, files = self._kept()
         if self.archive is not None:
             found = self.archive.first_number(files.version, since)
             if found is not None:
                 return found
-        return max(files.version.position, self._first_in_memory(batches, since))
-
-    def _first_in_memory(self, batches: list[Batch] | deque[Batch], since: int) -> int:
-        for batch in batches:
-            if batch.times[-1] >= since:
-                return batch.first + int(np.searchsorted(batch.times, since))
-        return self.next
+        return max(files.version.position, _first_since(batches, since, end))
 
     def oldest_wanted(self) -> int:
         """The number of the oldest row in memory that must be kept: those it shows, and as many again for its readers'
         windows."""
         since = self.wanted_since()
         with self._arrived:
-            return self.next if since is None else self._first_in_memory(self._batches, since)
+            return self.next if since is None else _first_since(self._batches, since, self.next)
 
     def wanted_since(self) -> int | None:
         """The time before which no row must be kept."""
@@ -315,7 +308,7 @@ class Outlet:
     def snapshot(self, *, everything: bool = False) -> Snapshot:
         """The result as a table; or everything that is kept of it."""
         since = _FIRST if everything else self._since()
-        batches, files = self._kept()
+        batches, _, files = self._kept()
         if since is None:
             return Snapshot(files.folder, _none(self.query), (), empty_index())
         position = files.version.position
@@ -339,6 +332,14 @@ class Outlet:
     @property
     def bytes(self) -> int:
         return self._size
+
+
+def _first_since(batches: Iterable[Batch], since: int, end: int) -> int:
+    """The number of the first row whose instant is not before `since`, or `end` if there is none."""
+    for batch in batches:
+        if batch.times[-1] >= since:
+            return batch.first + int(np.searchsorted(batch.times, since))
+    return end
 
 
 def _none(query: ContinuousQuery) -> Version:

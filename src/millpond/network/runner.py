@@ -162,6 +162,7 @@ class Network:
         self._frames: dict[str, deque[Frame]] = {}  # the newest of each table, for shards that missed some ticks
         self._run_id = uuid.uuid4().hex[:12]
         self._planned: Planned | None = None
+        self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
 
     # -- opening ----------------------------------------------------------------------------------------------------
 
@@ -521,6 +522,7 @@ class Network:
                 progress=progress,
                 out=str(out),
                 keep=self._snapshot_due,
+                owner=self._owners.get((name, shard), ""),
             )
             for shard in range(table.shards)
         ]
@@ -549,6 +551,7 @@ class Network:
         parts, progress, errors = merged(outcomes)
         for outcome in outcomes:
             self.held.setdefault(outcome.table, {})[outcome.shard] = outcome.held
+            self._owners[outcome.table, outcome.shard] = outcome.worker
         state = State(self.state.tick + 1, {**self.state.progress, **progress}, dict(self.state.numbers), planned.seen,
                       {**self.state.failed, **errors})  # fmt: skip
         sent: dict[str, pa.Table] = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,7 @@ class ShardTask:
     progress: Mapping[str, tuple[int | None, int | None]]
     out: str
     keep: bool = False  # write snapshots of partitioned windows afterwards
+    owner: str = ""  # the worker that had the shard last
 
     def run(self, name: str) -> str:
         """The path of the result, an `Outcome`."""
@@ -104,6 +106,12 @@ class Outcome:
     progress: dict[str, Progress]
     errors: dict[str, str]
     held: dict[tuple[str, str], tuple[int, int]]  # rows and bytes, for SHOW STATE
+    worker: str
+
+
+def worker_name() -> str:
+    """This process, among all that may have a shard."""
+    return f"{socket.gethostname()}-{os.getpid()}"
 
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
@@ -175,6 +183,7 @@ class Shard:
             {n.prepared.query.folder: n.progress for n in nodes},
             {n.prepared.query.folder: n.error for n in nodes if n.error is not None},
             self._evaluator.held(),
+            worker_name(),
         )
 
     def keep(self, task: ShardTask) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millpond.synopses.base import Estimate, Synopsis, SynopsisError
+from millpond.synopses.correlated import CorrelatedAggregate, Predicate
 from millpond.synopses.counting import ExponentialHistogram, SlidingSum
 from millpond.synopses.distinct import SlidingDistinct
 from millpond.synopses.extremes import SlidingExtremes
@@ -12,11 +13,13 @@ from millpond.synopses.means import SlidingMean, SlidingVariance
 from millpond.synopses.norms import SlidingLp
 
 __all__ = [
+    "CorrelatedAggregate",
     "Estimate",
     "Estimates",
     "ExponentialHistogram",
     "GroupedExponentialHistogram",
     "GroupedSlidingSum",
+    "Predicate",
     "SlidingDistinct",
     "SlidingExtremes",
     "SlidingHashTable",

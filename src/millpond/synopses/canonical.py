@@ -20,11 +20,11 @@ from bisect import bisect_right
 import numpy as np
 import numpy.typing as npt
 
+from millpond.synopses.base import LONG_AGO, TOO_LARGE
 from millpond.synopses.layout import Floats, Ints, Reader, SynopsisError, Writer
 
-# Before every time, and after every time.
-LONG_AGO = -(1 << 62)
-NEVER = 1 << 62
+# After every time.
+NEVER = TOO_LARGE
 # Batches with fewer units go in one by one; measured, the two ways cost the same near here.
 FEW_UNITS = 200
 
@@ -132,7 +132,7 @@ class Canonical:
         else:
             ends = np.cumsum(weights)
             added = int(ends[-1])
-        if self.total + added >= NEVER:
+        if self.total + added >= TOO_LARGE:
             raise SynopsisError("the total of this window is too large", detail="Totals have at most 62 bits.")
         ranks = newest_ranks(self.total + added, self.spread)
         of_batch = int(np.searchsorted(ranks, added))

@@ -1,8 +1,12 @@
-"""Ticks as a Spark source. The pond writes a tick's tasks to a file; the source turns each into a partition.
+"""Ticks as a Spark source. The pond writes a tick's tasks to a file; the source turns them into partitions.
 
 Idea. What a tick must do is known in the process that owns the pond: it has the log's frames, the manifests, and later
-the network of continuous queries. So it decides, and Spark carries out: one partition per task, placed, retried and
-reported by Spark; the rows themselves go from the log to the worker as Arrow and never through the JVM.
+the network of continuous queries. So it decides, and Spark carries out: partitions are placed, retried and reported by
+Spark; the rows themselves go from the log to the worker as Arrow and never through the JVM.
+
+Shards of continuous queries want to be where they were last time, because a worker remembers their windows, and Spark does not
+let anybody choose the worker. So each of a tick's partitions takes, in whatever worker it finds itself, the shards that
+this worker had; see `Claims`.
 
 A tick file is `<number>.tick`, a pickled list of tasks. The offset is the number of the last tick. The run folder is
 made anew for each start of the pipeline, so that numbers and names of an earlier run are never taken for this one's.
@@ -11,7 +15,9 @@ made anew for each start of the pipeline, so that numbers and names of an earlie
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +27,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from millpond.durable import write_file
-from millpond.network.shard import ShardTask
+from millpond.network.shard import ShardTask, worker_name
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 
@@ -39,11 +45,14 @@ def write_tick(folder: Path, number: int, tasks: Sequence[Task | ShardTask]) -> 
 
 
 class TaskPartition(InputPartition):
-    def __init__(self, number: int, task_number: int, name: str, task: Task | ShardTask) -> None:
+    """One task of a tick, or one of `count` partitions that share its shards: then `task_number` is -1."""
+
+    def __init__(self, number: int, task_number: int, name: str, place: int = 0, count: int = 1) -> None:
         self.number = number
         self.task_number = task_number
         self.name = name
-        self.task = task
+        self.place = place
+        self.count = count
 
 
 class TickReader(DataSourceStreamReader):
@@ -64,19 +73,37 @@ class TickReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         parts = []
         for number in range(int(start["tick"]) + 1, int(end["tick"]) + 1):
-            tasks = pickle.loads(tick_path(self._folder, number).read_bytes())
-            parts += [TaskPartition(number, i, f"{self._run}-{number:06d}-{i:03d}", t) for i, t in enumerate(tasks)]
+            tasks = self._tasks(number)
+            name = f"{self._run}-{number:06d}"
+            shards = sum(isinstance(t, ShardTask) for t in tasks)
+            count = min(shards, os.cpu_count() or 1)
+            parts += [TaskPartition(number, -1, f"{name}-s{i:03d}", i, count) for i in range(count)]
+            parts += [
+                TaskPartition(number, i, f"{name}-{i:03d}") for i, t in enumerate(tasks) if not isinstance(t, ShardTask)
+            ]
         return parts
+
+    def _tasks(self, number: int) -> list[Task | ShardTask]:
+        found: list[Task | ShardTask] = pickle.loads(tick_path(self._folder, number).read_bytes())
+        return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         assert isinstance(partition, TaskPartition)
         context = TaskContext.get()
-        attempt = context.taskAttemptId() if context is not None else 0
-        files = partition.task.run(f"{partition.name}-{attempt}")
+        name = f"{partition.name}-{context.taskAttemptId() if context is not None else 0}"
+        tasks = self._tasks(partition.number)
+        if partition.task_number >= 0:
+            done = {partition.task_number: tasks[partition.task_number].run(name)}
+        else:
+            claims = Claims(tick_path(self._folder, partition.number).with_suffix(".claims"), partition)
+            done = {i: tasks[i].run(f"{name}-{i:03d}") for i in claims.take(tasks)}
         yield pa.RecordBatch.from_arrays(
-            [pa.array([partition.task_number], pa.int32()), pa.array([encode_result(files)], pa.string())],
+            [
+                pa.array(list(done), pa.int32()),
+                pa.array([encode_result(result) for result in done.values()], pa.string()),
+            ],
             schema=_ARROW_SCHEMA,
         )
 
@@ -87,6 +114,44 @@ class TickReader(DataSourceStreamReader):
             if not path.exists():
                 break
             path.unlink(missing_ok=True)
+            shutil.rmtree(path.with_suffix(".claims"), ignore_errors=True)
+
+
+class Claims:
+    """Which partition of a tick has which shard: files in a folder, each made by whoever is first.
+
+    A partition takes the shards its worker had last time, and of those that nobody had every n-th. What is then left belongs
+    to a worker that does not take part; whoever starts last is sure to see it, and takes it. A partition that is run again
+    finds its own claims and does them again.
+    """
+
+    def __init__(self, folder: Path, partition: TaskPartition) -> None:
+        self._folder = folder
+        self._place, self._count = partition.place, partition.count
+
+    def take(self, tasks: Sequence[Task | ShardTask]) -> Iterator[int]:
+        """The places of the tasks to do, as the time for each has come."""
+        shards = [(i, t) for i, t in enumerate(tasks) if isinstance(t, ShardTask)]
+        self._folder.mkdir(exist_ok=True)
+        here = worker_name()
+        (self._folder / f"started-{self._place}").touch()
+        wanted = [
+            i for n, (i, t) in enumerate(shards) if (t.owner == here if t.owner else n % self._count == self._place)
+        ]
+        yield from [i for i in wanted if self._claim(i)]
+        if all((self._folder / f"started-{place}").exists() for place in range(self._count)):
+            for i, _ in shards:
+                if i not in wanted and self._claim(i):
+                    yield i
+
+    def _claim(self, number: int) -> bool:
+        path = self._folder / f"{number}"
+        try:
+            with path.open("x") as file:
+                file.write(str(self._place))
+            return True
+        except FileExistsError:
+            return path.read_text() == str(self._place)
 
 
 class TickSource(DataSource):

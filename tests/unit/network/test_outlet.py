@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from millpond.catalog import ContinuousQuery
+from millpond.errors import ResultsGone
 from millpond.network import outlet as outlets
+from millpond.network.delivery import Cursor
 from millpond.network.instants import Progress
 from millpond.network.outlet import Outlet
 from millpond.schema import Schema
@@ -43,3 +45,48 @@ def test_old_results_go_but_never_those_that_are_wanted(
     assert outlet.fetch(outlet.first).num_rows == kept * 100
     outlet.forget(outlet.next)
     assert (outlet.bytes, outlet.rows) == (0, 0)
+
+
+def test_small_batches_are_put_together_and_nothing_else_changes() -> None:
+    outlet = made(timedelta(days=1))
+    for instant in range(1000):
+        outlet.progress = Progress(instant + 1, instant)
+        outlet.take(3 * instant, pa.table({"v": [0, 1, 2], "instant": [instant] * 3}))
+    assert len(outlet._batches) < 200
+    assert outlet.bytes == 3000 * 16
+    assert outlet.fetch(0).column("_seq").to_pylist() == list(range(3000))
+    assert outlet.fetch(1234, 5).to_pylist() == [
+        {"v": n % 3, "instant": n // 3, "_seq": n} for n in range(1234, 1239)
+    ]  # fmt: skip
+    assert outlet.first_number(500) == 1500
+
+
+def test_rows_that_are_known_are_not_taken_again() -> None:
+    outlet = made(timedelta(days=1))
+    outlet.take(0, pa.table({"v": range(5), "instant": range(5)}))
+    outlet.take(3, pa.table({"v": range(3, 9), "instant": range(3, 9)}))
+    outlet.take(2, pa.table({"v": [2], "instant": [2]}))
+    assert outlet.fetch(0).column("v").to_pylist() == list(range(9))
+
+
+def test_a_gap_is_never_handed_out() -> None:
+    """A reader that missed rows forgets those before them, and whoever stands there is told."""
+    outlet = made(timedelta(days=1))
+    cursor = Cursor(lambda: outlet, 0, lambda: None)
+    outlet.take(0, pa.table({"v": range(5), "instant": range(5)}))
+    assert len(cursor.take(2)) == 2
+    outlet.take(8, pa.table({"v": [8], "instant": [8]}))
+    assert (outlet.first, outlet.next) == (8, 9)
+    with pytest.raises(ResultsGone):
+        cursor.take()
+
+
+def test_who_comes_back_when_nothing_is_kept_any_more_is_told() -> None:
+    outlet = made(None)
+    outlet.take(0, pa.table({"v": range(5), "instant": [0] * 5}))
+    outlet.progress = Progress(5, 4)
+    outlet.forget(5)
+    assert outlet.first == 5
+    with pytest.raises(ResultsGone, match="after position 2 are no longer kept"):
+        Cursor(lambda: outlet, 3, lambda: None).take()
+    assert len(Cursor(lambda: outlet, 5, lambda: None).take()) == 0

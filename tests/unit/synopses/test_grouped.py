@@ -65,6 +65,18 @@ def test_a_total_that_does_not_fit_is_refused() -> None:
         grouped.add_many([0], [2], [1 << 61])
 
 
+def test_values_of_any_size_keep_the_error() -> None:
+    rng = np.random.default_rng(9)
+    values = (2.0 ** (rng.random(400) * 52)).astype(np.int64)
+    grouped = GroupedSlidingSum(0.01, 300, max_value=1 << 52)
+    for start in range(0, 400, 40):
+        grouped.add_many(np.zeros(40, dtype=int), np.arange(start, start + 40), values[start : start + 40])
+    for window in (1, 10, 100, 250, 300):
+        found, truth = grouped.estimate(window=window), int(values[-window:].sum())
+        assert found.lower[0] <= truth <= found.upper[0]
+        assert abs(found.value[0] - truth) <= 0.01 * truth
+
+
 def test_a_group_is_an_exponential_histogram() -> None:
     rng = np.random.default_rng(2)
     times, slots = np.sort(rng.integers(0, 900, 5000)), rng.integers(0, 4, 5000)

@@ -332,6 +332,7 @@ class CorrelatedAggregate(Synopsis):
         if lower != upper:
             # Both ends rise with the aggregate: the widest and the narrowest range that it allows.
             found[..., 1], found[..., 2] = self._in_range(upper, lower)[..., 1], self._in_range(lower, upper)[..., 2]
+            found[..., 0] = found[..., 0].clip(found[..., 1], found[..., 2])
         panes = self._panes
         left = self._left() - int(panes.start[0])
         if left > 0 and not self._given:

@@ -91,7 +91,8 @@ class Panes:
     # -- extremes ------------------------------------------------------------------------------------------------------
 
     def living_lowest(self, left: int) -> float:
-        """The lowest value, after `left` rows have left: when that of the first pane is among them, of the other panes."""
+        """The lowest value, after `left` rows have left; when that of the first pane is among them, its others are taken to
+        be above those of the other panes."""
         return self.lowest_with_bounds(left)[0]
 
     def lowest_with_bounds(self, left: int) -> tuple[float, float, float]:
@@ -100,7 +101,8 @@ class Panes:
         first, others = float(self.lowest[0]), float(self.lowest[1:].min())
         if self.lowest_at[0] >= left or others <= first:
             return (min(first, others),) * 3
-        return others, first, min(others, float(self.highest[0]))
+        most = min(others, float(self.highest[0]))
+        return most, first, most
 
     def highest_lowest(self) -> float:
         """The largest of the lowest values of full panes: the lowest value may become that without any new row."""
