@@ -239,11 +239,20 @@ def tell_answers(console: Console, found: dict[str, Any]) -> int:
     late = 0
     for kind, name in NAMES.items():
         answers, limit = found["answers"][str(kind)], found["limits"][str(kind)]
-        times = [answers[part] for part in ("mean", "p99", "max")]
+        times = [_seconds(answers["mean"]), _tail(answers["p99"]), _seconds(answers["max"])]
         late += (answers["max"] or 0) > limit
-        table.add_row(name, f"{answers['answers']:,}", *("-" if t is None else f"{t:.2f}" for t in times), str(limit))
+        table.add_row(name, f"{answers['answers']:,}", *times, str(limit))
     console.print(table)
     return late
+
+
+def _seconds(time: float | None) -> str:
+    return "-" if time is None else f"{time:.2f}"
+
+
+def _tail(time: float | None) -> str:
+    """A percentile: a run counts response times beyond a minute together."""
+    return "> 60" if time is not None and time > 60 else _seconds(time)
 
 
 def _tell_finished(console: Console, config: RunConfig) -> None:

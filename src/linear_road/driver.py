@@ -110,6 +110,7 @@ class Driver:
         self._fast_until = fast_until
         self._done = read_journal(journal)
         self._begin: tuple[float, int] | None = None  # a moment, and the second that is handed over at it
+        self._parent = os.getppid()
 
     def run(self, path: Path, start: int | None, end: int | None) -> None:
         after = self._done[-1].last + 1 if self._done else start
@@ -139,6 +140,7 @@ class Driver:
 
     def _hand_over(self, first: int, last: int, rows: pa.Table, due: float, staged: Path | None = None) -> None:
         staged = staged or self._stage(first, rows)
+        self._check_wanted()
         os.rename(staged, self._folder / f"{first:06d}.parquet")
         done = time.time()
         with self._journal.open("a", encoding="ascii") as journal:
@@ -159,11 +161,18 @@ class Driver:
             begun = second
             self._done = [Handed(second, second, 0.0, 0.0, 0)]
         while second > max(self._taken_up_to(), begun) + AHEAD:
+            self._check_wanted()
             time.sleep(0.01)
 
     def _wait_until_taken(self, second: int) -> None:
         while self._taken_up_to() < second:
+            self._check_wanted()
             time.sleep(0.05)
+
+    def _check_wanted(self) -> None:
+        """End with the process that started this one, also if that was killed: the next run starts a driver of its own."""
+        if os.getppid() != self._parent:
+            raise SystemExit("driver: the run that started it has ended")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -26,7 +26,7 @@ p{margin:6px 0;max-width:80ch}.soft,.note{color:var(--soft)}.note{font-size:13px
 .tile b{display:block;font-size:21px;font-variant-numeric:tabular-nums}.tile span{color:var(--soft);font-size:13px}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(430px,1fr));gap:12px}
 figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px}
-.scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}
+.scroll{margin:12px 0;overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:6px 12px;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
 tr:last-child td{border-bottom:0}th{color:var(--soft);font-weight:500;white-space:nowrap}
@@ -34,7 +34,7 @@ td.n,th.n{text-align:right;white-space:nowrap}tr.own td{font-weight:600}.bad-tex
 svg{display:block;width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:var(--soft)}
 svg .title{font-weight:600;fill:var(--ink)}.frame{fill:none;stroke:var(--soft)}.grid{stroke:var(--grid)}
 .line{fill:none;stroke-width:1.6}.limit{stroke:var(--bad);stroke-dasharray:6 4}svg .limit-text{fill:var(--bad)}
-.mark{stroke:#fff;stroke-width:1.6;paint-order:stroke;fill:none}
+.mark{stroke:#fff;stroke-width:1.6}.mark-edge{stroke:#000;stroke-width:4}
 """
 _SERIES: Final = "".join(f".line.s{i}{{stroke:var(--s{i})}}.dot.s{i},.bar.s{i}{{fill:var(--s{i})}}" for i in range(6))
 

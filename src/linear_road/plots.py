@@ -20,7 +20,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 WIDTH, HEIGHT = 560, 260
-LEFT, RIGHT, ABOVE, BELOW = 60, 50, 28, 40
+LEFT, RIGHT, ABOVE, BELOW = 60, 62, 28, 40
 """Room around a panel for its axes, its legend and its title."""
 
 HEAT: Final = ((13, 8, 135), (126, 3, 168), (204, 71, 120), (248, 149, 64), (240, 249, 33))
@@ -156,7 +156,8 @@ def heat_map(
     )
     for mark_x, mark_y in marks:
         left, over = x.at(mark_x, width) - 3, height - y.at(mark_y, height) - 3
-        content += f'<path d="M{left:.1f} {over:.1f}l6 6m0 -6l-6 6" class="mark"/>'
+        for kind in ("mark-edge", "mark"):
+            content += f'<path d="M{left:.1f} {over:.1f}l6 6m0 -6l-6 6" class="{kind}"/>'
     return panel(title, x, y, content, width, height)
 
 
@@ -198,8 +199,10 @@ def _unbroken(series: Series) -> list[slice]:
 
 
 def _legend(names: Sequence[tuple[str, str]], width: int) -> str:
-    drawn = []
-    for place, (name, kind) in enumerate(names):
-        drawn.append(f'<path d="M{width - 120} {14 + 15 * place}h18" class="line {kind}"/>')
-        drawn.append(f'<text x="{width - 97}" y="{18 + 15 * place}">{html.escape(name)}</text>')
+    """Beside the title, from the right: names are short."""
+    drawn, right = [], width - 20
+    for name, kind in reversed(names):
+        right -= 32 + 6 * len(name)
+        drawn.append(f'<path d="M{right} -14h16" class="line {kind}"/>')
+        drawn.append(f'<text x="{right + 20}" y="-10">{html.escape(name)}</text>')
     return "".join(drawn)

@@ -3,7 +3,7 @@
     run1/pond        the pond (or wherever --pond says); all reports stay in it
     run1/input       where the driver hands files over
     run1/output.csv  the answers
-    run1/driver.csv  when each second was handed over
+    run1/driver.csv  when each second was handed over (driver.log: what else the driver said)
     run1/meters.csv  once a second: simulated time, tuples, ticks, CPU, memory
     run1/run.json    what was run, on what, and how fast it answered
 
@@ -35,7 +35,7 @@ from linear_road.one_time import OneTimeQueries
 
 POLL: Final = 0.02
 TICK: Final = "300ms"
-_STALE_FILES: Final = 64
+BLOCK_ROWS: Final = 983_040
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class Run:
         self.clock = Clock()
         self.clock.learn(read_journal(self._journal))
         pond = config.pond or out / "pond"
-        self.db = millpond.connect(pond, tick=config.tick, shards=config.shards)
+        # Smaller blocks than usual: a tick that archives is not to take much longer than one that does not.
+        self.db = millpond.connect(pond, tick=config.tick, shards=config.shards, block_rows=BLOCK_ROWS)
         self.meters = Meters(out / "meters.csv")
         self._driver: subprocess.Popen[bytes] | None = None
         self._one_time: OneTimeQueries | None = None
@@ -161,7 +162,7 @@ class Run:
                 watch(self._moment(handed, answered), self)
             if ended:
                 if self._driver.returncode:
-                    raise RuntimeError(f"the driver failed with status {self._driver.returncode}")
+                    raise RuntimeError(f"the driver failed: {_last_line(self.config.out / 'driver.log')}")
                 if not handed or answered > handed[-1].last:
                     break
             if not written:
@@ -182,7 +183,8 @@ class Run:
         command += ["--journal", self._journal, "--taken", self._taken, "--speed", config.speed]
         for name, value in (("--start", config.start), ("--end", config.end), ("--fast-until", config.fast_until)):
             command += [] if value is None else [name, value]
-        self._driver = subprocess.Popen([str(part) for part in command])
+        with (config.out / "driver.log").open("ab") as log:
+            self._driver = subprocess.Popen([str(part) for part in command], stderr=log)
 
     def _moment(self, handed: list[Any], answered: int) -> Moment:
         recent = [h for h in handed if h.done > time.time() - 10]
@@ -224,6 +226,11 @@ class Run:
         }
         (self.config.out / "run.json").write_text(json.dumps(found, indent=1))
         return found
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text("utf-8", errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
 
 
 def _ticks(durations: list[float]) -> dict[str, float]:

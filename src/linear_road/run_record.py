@@ -127,7 +127,8 @@ def load_by_minute(handed: list[Handed]) -> tuple[Floats, Floats]:
 
 
 def _answers(output: Path, timed: int) -> dict[int, Answers]:
-    found = {a.type: Answers(*(np.empty(0) for _ in range(4))) for a in ANSWERS}
+    none = np.empty(0)
+    found = {a.type: Answers(none, none, none, none) for a in ANSWERS}
     if not output.stat().st_size:
         return found
     with duckdb.connect() as db:
@@ -136,8 +137,7 @@ def _answers(output: Path, timed: int) -> dict[int, Answers]:
     sums = {row[0]: row[1:] for row in in_all}
     for kind in found:
         rows = by_minute[by_minute[:, 0] == kind]
-        columns = (rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4])
-        found[kind] = Answers(*columns, *sums.get(kind, ()))
+        found[kind] = Answers(rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4], *sums.get(kind, ()))
     return found
 
 

@@ -230,9 +230,9 @@ def clock(second: int) -> str:
 
 
 def share(seen: Seen) -> float:
-    """How much of the input is answered, by tuples handed over and simulated time."""
+    """How much of the simulated time is answered."""
     whole = max(seen.facts.last - seen.facts.first + 1, 1)
-    return min(max((seen.handed - seen.facts.first + 1) / whole, 0.0), 1.0)
+    return min(max((seen.answered - seen.facts.first) / whole, 0.0), 1.0)
 
 
 def sparkline(values: Sequence[float]) -> str:

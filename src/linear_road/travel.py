@@ -38,7 +38,7 @@ Ints = npt.NDArray[np.int64]
 def summarise(batches: Iterable[pa.RecordBatch], folder: Path, today: int = 1) -> int:
     """Write the means of a segment history; `today` is the day of the week of the simulated day. Returns the rows."""
     days = np.array([day_of_week(day, today) - 1 for day in range(WEEK_DAYS)])
-    sums = np.zeros((0, 3, WEEK_DAYS, 2, SEGMENTS, DAY_MINUTES))
+    sums = np.zeros((0, 3, WEEK_DAYS, 2, SEGMENTS, DAY_MINUTES), np.int32)
     rows = 0
     for batch in batches:
         batch = batch.filter(pc.less_equal(batch.column(0), HISTORY_DAYS))
@@ -46,7 +46,7 @@ def summarise(batches: Iterable[pa.RecordBatch], folder: Path, today: int = 1) -
         rows += batch.num_rows
         expressways = int(xway.max()) + 1 if len(xway) else 0
         if expressways > len(sums):
-            sums = np.concatenate((sums, np.zeros((expressways - len(sums), *sums.shape[1:]))))
+            sums = np.concatenate((sums, np.zeros((expressways - len(sums), *sums.shape[1:]), np.int32)))
         cell = (((days[day % WEEK_DAYS] * 2 + direction) * SEGMENTS + segment) * DAY_MINUTES + (minute - 1)).astype(
             np.int64
         )
@@ -56,11 +56,18 @@ def summarise(batches: Iterable[pa.RecordBatch], folder: Path, today: int = 1) -
             low = int(cell[here].min())
             for part, weights in enumerate((lav, cnt, None)):
                 found = np.bincount(cell[here] - low, None if weights is None else weights[here])
-                sums[number, part].reshape(cells)[low : low + len(found)] += found
+                sums[number, part].reshape(cells)[low : low + len(found)] += found.astype(np.int32)
     folder.mkdir(parents=True, exist_ok=True)
     for part, name in enumerate(("lav", "cnt")):
-        with np.errstate(invalid="ignore"):
-            np.save(folder / f"{name}.npy", sums[:, part] / sums[:, 2])
+        shape = (len(sums), *sums.shape[2:])
+        means = np.zeros(shape)
+        if len(sums):
+            means = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", np.float64, shape)
+            with np.errstate(invalid="ignore"):
+                for number, one in enumerate(sums):
+                    means[number] = one[part] / one[2]
+        else:
+            np.save(folder / f"{name}.npy", means)
     return rows
 
 

@@ -64,16 +64,23 @@ def window_of(synopsis: CorrelatedAggregate, rows: list[tuple[int, int]], end: i
 
 @st.composite
 def streams(draw: st.DrawFn, largest: int = 400) -> list[tuple[int, int]]:
-    """Rows from a few shapes: any order, falling, rising, and large ones first; y of both signs."""
-    xs = draw(st.lists(st.integers(-20, largest) | st.integers(1, 12), min_size=1, max_size=100))
+    """Rows from a few shapes: any order, falling, rising, and large ones first; y of both signs. Long enough, mostly, to
+    fill windows and buckets several times: those come from a seed, as lists of that length would take long to draw."""
+    if draw(st.booleans()) and draw(st.booleans()):
+        rows = draw(st.lists(st.tuples(st.integers(-20, largest), st.integers(-9, 9)), min_size=1, max_size=30))
+    else:
+        random = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+        size, reach = draw(st.integers(50, 130)), draw(st.sampled_from([12, 60, largest]))
+        xs = random.integers(draw(st.sampled_from([-20, 1])), reach, size)
+        rows = list(zip(xs.tolist(), random.integers(-9, 10, size).tolist(), strict=True))
     shape = draw(st.sampled_from(["any", "falling", "rising", "large first"]))
     if shape == "falling":
-        xs.sort(reverse=True)
+        rows.sort(reverse=True)
     elif shape == "rising":
-        xs.sort()
+        rows.sort()
     elif shape == "large first":
-        xs = sorted(xs, reverse=True)[: len(xs) // 2] + xs
-    return [(x, draw(st.integers(-9, 9))) for x in xs]
+        rows = sorted(rows, reverse=True)[: len(rows) // 2] + rows
+    return rows
 
 
 @st.composite

@@ -71,13 +71,26 @@ class Batch:
         kept = np.arange(number - self.first, len(self.times), dtype=np.int64)
         return Batch.of(number, self.rows.take(pa.array(kept)))
 
-    def joins(self, later: Batch) -> bool:
-        """Whether it is worth being one with the batch behind it."""
-        rows, size = len(self.times) + len(later.times), self.bytes + later.bytes
-        return rows <= _JOINED_ROWS and size <= _JOINED_BYTES and len(self.times) <= 4 * len(later.times)
 
-    def joined(self, later: Batch) -> Batch:
-        return Batch.of(self.first, pa.concat_tables([self.rows, later.rows]).combine_chunks())
+def _joined(batches: Iterable[Batch]) -> deque[Batch]:
+    """Batches with small neighbours put together, the newer the sooner, so that each row is copied a few times at most."""
+    runs: list[list[Batch]] = []
+    rows = size = 0
+    for batch in reversed(list(batches)):
+        count = len(batch.times)
+        if runs and rows + count <= _JOINED_ROWS and size + batch.bytes <= _JOINED_BYTES and count <= 4 * rows:
+            runs[-1].append(batch)
+            rows, size = rows + count, size + batch.bytes
+        else:
+            runs.append([batch])
+            rows, size = count, batch.bytes
+    found: deque[Batch] = deque()
+    for run in reversed(runs):
+        if len(run) == 1:
+            found += run
+        else:
+            found.append(Batch.of(run[-1].first, pa.concat_tables([b.rows for b in reversed(run)]).combine_chunks()))
+    return found
 
 
 class Outlet:
@@ -118,14 +131,8 @@ class Outlet:
         self._batches.append(batch)
         self._size += batch.bytes
         if len(self._batches) > self._crowd:
-            old = deque(self._batches)
-            self._clear()
-            while old:
-                batch = old.popleft()
-                if old and batch.joins(old[0]):
-                    batch = batch.joined(old.popleft())
-                self._batches.append(batch)
-                self._size += batch.bytes
+            self._batches = _joined(self._batches)
+            self._size = sum(b.bytes for b in self._batches)
             self._crowd = len(self._batches) + _LOOSE
 
     def _clear(self) -> None:

@@ -39,7 +39,7 @@ Hint: Drop it first, or use IF NOT EXISTS.
 
 ! CREATE SOURCE more (x INT) FROM FILES '{folder}' WITH (colour = 'red')
 option "colour" does not exist for source "more" (files, csv)
-Detail: There is: delimiter, header, null, pattern.
+Detail: There is: complete, delimiter, header, null, pattern.
 
 ! DROP SOURCE car
 source "car" does not exist

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from millpond.catalog import ContinuousQuery
+from millpond.clock import SystemClock
 from millpond.errors import ResultsGone
 from millpond.network import outlet as outlets
 from millpond.network.delivery import Cursor
 from millpond.network.instants import Progress
 from millpond.network.outlet import Outlet
 from millpond.schema import Schema
+from millpond.table.kept_results import ResultArchive
 
 
 def made(history: timedelta | None) -> Outlet:
@@ -90,3 +93,25 @@ def test_who_comes_back_when_nothing_is_kept_any_more_is_told() -> None:
     with pytest.raises(ResultsGone, match="after position 2 are no longer kept"):
         Cursor(lambda: outlet, 3, lambda: None).take()
     assert len(Cursor(lambda: outlet, 5, lambda: None).take()) == 0
+
+
+def test_rows_in_memory_stay_while_older_ones_are_in_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Were they let go first, a longer RANGE would show the files' rows and not theirs."""
+    monkeypatch.setattr(outlets, "KEPT_BYTES", 160)
+    outlet = made(timedelta(seconds=5))
+    outlet.archive = ResultArchive(tmp_path / "q-0", outlet.query.columns, SystemClock())
+    outlet.take(0, pa.table({"v": range(10), "instant": range(10)}))
+    outlet.progress = Progress(10, 9)
+    rows = outlet.leaving(4)
+    assert rows is not None
+    assert outlet.archive.write(rows, 1)
+    outlet.left()
+    outlet.progress = Progress(1000, 999)  # nothing of it is wanted any more
+    outlet.take(10, pa.table({"v": range(10, 40), "instant": [1000] * 30}))
+    outlet.forget(10)
+    assert outlet.fetch(0).column("_seq").to_pylist() == list(range(40))
+    assert not outlet.may_leave(10)
+    outlet.archive.tidy(outlet.wanted_since())
+    assert outlet.may_leave(10)
+    outlet.forget(10)
+    assert outlet.first == 10

@@ -45,7 +45,7 @@ def test_each_kind(tmp_path: Path) -> None:
         (
             source("files", ".", headr="true"),
             'option "headr" does not exist for source "s" (files, csv)\n'
-            'Detail: There is: delimiter, header, null, pattern.\nHint: Did you mean "header"?',
+            'Detail: There is: complete, delimiter, header, null, pattern.\nHint: Did you mean "header"?',
         ),
         (source("files", ".", "parquet", header="true"), 'option "header" does not exist for source "s" (files, p'),
         (source("socket", "a:1", pattern="*"), 'option "pattern" does not exist for source "s" (socket, csv)'),
