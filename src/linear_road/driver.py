@@ -15,6 +15,7 @@ is not handed over again.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import math
 import os
 import signal
@@ -108,6 +109,8 @@ class Driver:
         self._taken = taken
         self._speed = speed
         self._fast_until = fast_until
+        self._lock = journal.open("a", encoding="ascii")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # never two drivers with one journal
         self._done = read_journal(journal)
         self._begin: tuple[float, int] | None = None  # a moment, and the second that is handed over at it
         self._parent = os.getppid()
@@ -140,6 +143,7 @@ class Driver:
 
     def _hand_over(self, first: int, last: int, rows: pa.Table, due: float, staged: Path | None = None) -> None:
         staged = staged or self._stage(first, rows)
+        self._check_wanted()
         self._check_wanted()
         os.rename(staged, self._folder / f"{first:06d}.parquet")
         done = time.time()

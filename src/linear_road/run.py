@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -93,6 +94,8 @@ class Run:
         self.clock = Clock()
         self.clock.learn(read_journal(self._journal))
         pond = config.pond or out / "pond"
+        if (out / "preparing").exists() and config.pond is None:  # a run that was killed before it began
+            shutil.rmtree(pond, ignore_errors=True)
         # Smaller blocks than usual: a tick that archives is not to take much longer than one that does not.
         self.db = millpond.connect(pond, tick=config.tick, shards=config.shards, block_rows=BLOCK_ROWS)
         self.meters = Meters(out / "meters.csv")
@@ -124,6 +127,7 @@ class Run:
         else:
             if any(True for _ in self.db.sql("SHOW TABLES").rows()):
                 raise FileExistsError(f"the pond in {self.db.folder} is not empty; give another --pond or --out")
+            (self.config.out / "preparing").touch()
             begin = time.monotonic()
             rows = application.load_segments(self.config.segments, means, self.config.today)
             tell(f"segment history: {rows:,} rows in {time.monotonic() - begin:.0f} s")
@@ -134,6 +138,7 @@ class Run:
                 rows = application.load_tolls(self.db, self.config.tolls, lambda n: tell(f"toll history: {n:,} rows"))
             tell(f"toll history: {rows:,} rows in {time.monotonic() - begin:.0f} s")
             done.write_text(json.dumps({"segments": str(self.config.segments), "tolls": str(self.config.tolls)}))
+            (self.config.out / "preparing").unlink()
         self.writer = Writer(self.db, self.config.out, self.clock)
         tell("starting Spark")
         self.db.start()

@@ -31,11 +31,9 @@ def answer(folder: Path, paths: dict[str, Path], random: Random, *, restart: flo
     application.load_tolls(db, paths["tolls"])
     clock = Clock()
     writer = Writer(db, folder, clock)
-    end = 0
     due = random.randint(1, 40)
-    for second, rows in seconds_of(paths["input"]):
-        clock.learn([*[Handed(0, 0, 0, 0, 0)] * end, Handed(second, second, 0.0, 0.0, rows.num_rows)])
-        end += 1
+    for number, (second, rows) in enumerate(seconds_of(paths["input"])):
+        clock.learn([*[Handed(0, 0, 0, 0, 0)] * number, Handed(second, second, 0.0, 0.0, rows.num_rows)])
         offer(db, rows, second)
         due -= 1
         if due <= 0:
@@ -51,7 +49,9 @@ def answer(folder: Path, paths: dict[str, Path], random: Random, *, restart: flo
     writer.write()
     writer.close()
     db.close()
-    return validate(paths["input"], folder / "output.csv", tolls=paths["tolls"], segments=paths["segments"], late_ok=True)
+    return validate(
+        paths["input"], folder / "output.csv", tolls=paths["tolls"], segments=paths["segments"], late_ok=True
+    )
 
 
 def offer(db: millpond.Pond, rows: pa.Table, second: int) -> None:
