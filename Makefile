@@ -30,7 +30,7 @@ setup: $(STAMP) ## make .venv with everything in it; does nothing when it is up 
 	@if java="$$(scripts/find-java)"; then echo "ready: $$($(BIN)/python --version) in $(VENV), Java in $$java"; \
 	else echo "ready, except for Java: $$($(BIN)/python --version) in $(VENV)"; fi
 
-demo: java $(STAMP) ## run the demo
+demo: java $(STAMP) ## Linear Road, small and live: generate, run, validate, report
 	@$(WITH_JAVA) $(BIN)/millpond demo $(ARGS)
 
 test: java $(STAMP) ## ruff, mypy, and all tests but the slow ones

@@ -5,6 +5,10 @@ in for them, so their figures can agree in who wins and not in size. It gives it
 rows are the number 1 and every method is exact (the table "what an exponent of 7 means"); we take 0.7. An error is the root
 of the mean square over answers asked after every `step` rows: of all so far, or of the last window. Errors are means over
 several orders (seeds). Buckets around an average reach one deviation, as in the paper, unless said otherwise.
+
+The stand-ins are not neutral: the middle of `usage` and the disorder of `crossings` were set after a look at first results
+(docs/correlated.md says what others gave). What `usage` and `crossings` show is therefore weaker than what Zipf and the
+multifractal show, whose shapes the paper gives.
 """
 
 from __future__ import annotations

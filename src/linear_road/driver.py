@@ -35,6 +35,8 @@ from linear_road import records
 from linear_road.application import read_batches
 
 AHEAD: Final = 240
+AHEAD_ROWS: Final = 8_000_000
+"""At speed `max`: seconds and tuples that may be handed over and not answered yet."""
 BEHIND: Final = 1.0
 """Seconds after which the driver counts as behind."""
 FAST_ROWS: Final = 200_000
@@ -149,6 +151,7 @@ class Driver:
         done = time.time()
         with self._journal.open("a", encoding="ascii") as journal:
             journal.write(f"{first},{last},{due:.4f},{done:.4f},{rows.num_rows}\n")
+        self._done.append(Handed(first, last, due, done, rows.num_rows))
         if done - due > BEHIND:
             print(f"driver: {done - due:.1f} s behind at second {first}", file=sys.stderr, flush=True)
 
@@ -160,13 +163,13 @@ class Driver:
 
     def _wait_for_room(self, second: int) -> None:
         """At speed `max` the receiver decides about the speed."""
-        begun = self._done[0].first if self._done else None
-        if begun is None:
-            begun = second
-            self._done = [Handed(second, second, 0.0, 0.0, 0)]
-        while second > max(self._taken_up_to(), begun) + AHEAD:
+        while self._done:
+            taken = max(self._taken_up_to(), self._done[0].first)
+            waiting = sum(h.tuples for h in self._done if h.last >= taken)
+            if second <= taken + AHEAD and waiting <= AHEAD_ROWS:
+                break
             self._check_wanted()
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     def _wait_until_taken(self, second: int) -> None:
         while self._taken_up_to() < second:

@@ -152,7 +152,7 @@ def heat_map(
     legend = colours(np.linspace(1, 0, 64)[:, None], palette)
     content = (
         f'{image(pixels, width, height)}<g transform="translate({width + 8} 0)">{image(legend, 10, height)}'
-        f'<text x="14" y="10">{top:,.0f}</text><text x="14" y="{height}">0</text></g>'
+        f'<text x="14" y="10">{_short(top)}</text><text x="14" y="{height}">0</text></g>'
     )
     for mark_x, mark_y in marks:
         left, over = x.at(mark_x, width) - 3, height - y.at(mark_y, height) - 3
@@ -185,6 +185,11 @@ def image(pixels: Array, width: int, height: int) -> str:
         f'<image width="{width}" height="{height}" preserveAspectRatio="none" style="image-rendering:pixelated" '
         f'href="data:image/png;base64,{data}"/>'
     )
+
+
+def _short(value: float) -> str:
+    """A whole number, thousands as such where there are many."""
+    return f"{value:,.0f}" if value < 10_000 else f"{value / 1000:,.0f}k"
 
 
 def _grid(y: Axis, width: int, height: int) -> str:

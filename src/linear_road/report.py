@@ -181,7 +181,12 @@ def _cost(record: Record) -> list[str]:
     cores = float(record.run.get("machine", {}).get("cores") or meters["cpu"].max())
     rate = np.diff(meters["tuples"]) / np.maximum(np.diff(wall), 1e-9)
     panels = (
-        ("CPU: cores busy, all processes", meters["cpu"], "s1", cores),
+        (
+            "CPU: cores busy, all processes",
+            np.maximum(meters["cpu"], 0),
+            "s1",
+            cores,
+        ),  # a process that ends takes its past along
         ("memory: resident GB, all processes", meters["rss_mb"] / 1000, "s3", None),
         (
             "tick: seconds for one round of all queries",

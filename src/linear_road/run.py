@@ -13,6 +13,7 @@ A run that was killed is started again with the same arguments: it goes on where
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import platform
@@ -91,6 +92,11 @@ class Run:
         self._journal, self._taken = out / "driver.csv", out / "taken"
         for folder in (out, self._input):
             folder.mkdir(parents=True, exist_ok=True)
+        self._lock = (out / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FileExistsError(f"a run is under way in {out}; give another --out, or wait for its end") from error
         self.clock = Clock()
         self.clock.learn(read_journal(self._journal))
         pond = config.pond or out / "pond"
@@ -117,6 +123,7 @@ class Run:
                 self.writer.close()
         self.meters.close()
         self.db.close()
+        self._lock.close()
 
     def prepare(self, tell: Callable[[str], None] = lambda text: None) -> None:
         """Make the application and load the histories, unless that is done already."""
@@ -142,7 +149,17 @@ class Run:
         self.writer = Writer(self.db, self.config.out, self.clock)
         tell("starting Spark")
         self.db.start()
-        self.db.tick()
+        self._first_tick(tell)
+
+    def _first_tick(self, tell: Callable[[str], None]) -> None:
+        """Wait until the queries are evaluated once, which starts all of Spark; on a busy machine that takes its time."""
+        while True:
+            try:
+                return self.db.tick()
+            except millpond.EngineError:
+                if not self.db.status()["pipeline"]["running"]:
+                    raise
+                tell("Spark is still starting: the machine is busy")
 
     def drive(self, watch: Watch = lambda moment, run: None) -> None:
         """Hand the input over and write the answers, until all are written."""

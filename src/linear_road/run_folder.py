@@ -7,6 +7,7 @@ and a folder with other files in it is left alone.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 from dataclasses import asdict
@@ -53,6 +54,7 @@ def begin(config: RunConfig, facts: Facts) -> None:
     out, before = config.out, known(config.out)
     if before:
         pond = Path(before["pond"] or out / "pond")
+        _check_ended(out)
         check_free(pond)
         if before["own_pond"]:
             shutil.rmtree(pond, ignore_errors=True)
@@ -60,6 +62,17 @@ def begin(config: RunConfig, facts: Facts) -> None:
     out.mkdir(parents=True, exist_ok=True)
     own = config.pond is None or not config.pond.exists() or not any(config.pond.iterdir())
     (out / BEGUN).write_text(json.dumps({**_said(config), "own_pond": own, "facts": asdict(facts)}, indent=1), "utf-8")
+
+
+def _check_ended(out: Path) -> None:
+    """Refuse to clear away a run that goes on: it holds its lock."""
+    with (out / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise millpond.PondError(
+                f'a run is under way in "{out}"', hint="Let it end, or give another folder with --out."
+            ) from error
 
 
 def check_free(pond: Path) -> None:

@@ -1,125 +1,74 @@
-"""The demo: what it may delete, and what it shows where. Nothing here starts Spark."""
+"""The demo: which folders it may use, and that its traffic has what it promises."""
 
 from __future__ import annotations
 
-import io
-import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from rich.console import Console
 
-import linear_road.demo as demo
 import millpond
+from linear_road import demo, traffic
 
 
-@pytest.fixture(autouse=True)
-def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(self: millpond.Pond) -> None:
-        self.own()
-
-    monkeypatch.setattr(millpond.Pond, "start", start)
-
-
-def make_pond(folder: Path, *, by_demo: bool) -> None:
-    with millpond.connect(folder, auto_archive=False) as db:
-        if by_demo:
-            demo.claim(db)
-        db.sql("CREATE STANDARD TABLE precious (a INT)")
-
-
-def test_a_pond_the_demo_did_not_make_is_refused(tmp_path: Path) -> None:
-    make_pond(tmp_path / "mine", by_demo=False)
-    with pytest.raises(millpond.PondError) as caught:
-        demo.run_demo(tmp_path / "mine", live_seconds=5, history_minutes=1)
-    assert str(caught.value) == (
-        f'"{tmp_path / "mine"}" is a pond that the demo did not make\n'
-        "Detail: It has no demo.json, and the demo would delete it.\n"
-        "Hint: Give another folder with --pond, or remove this one yourself."
-    )
-    with millpond.connect(tmp_path / "mine", create=False) as db:
-        assert len(db.sql("SELECT * FROM precious")) == 0
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_a_folder_the_demo_did_not_make_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(millpond.NotAPond):
-        demo.run_demo(tmp_path, live_seconds=5, history_minutes=1)
-    assert (tmp_path / "letter.txt").exists()
+    with pytest.raises(millpond.PondError) as caught:
+        demo.run_demo(tmp_path, speed=8)
+    assert str(caught.value) == (
+        f'"{tmp_path}" was not made by a demo\n'
+        "Detail: It has no demo.json, and the demo would delete what is in it.\n"
+        "Hint: Give another folder with --out, or remove this one yourself."
+    )
+    assert (tmp_path / "letter.txt").read_text() == "dear"
+
+
+def test_a_pond_of_a_user_is_refused(tmp_path: Path) -> None:
+    millpond.connect(tmp_path / "mine", auto_archive=False).close()
+    with pytest.raises(millpond.PondError, match="was not made by a demo"):
+        demo.run_demo(tmp_path / "mine", speed=8)
+    millpond.connect(tmp_path / "mine", create=False).close()
 
 
 def test_a_demo_that_is_running_is_left_alone(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    with millpond.connect(folder, auto_archive=False) as db:
-        demo.claim(db)
-        with pytest.raises(millpond.PondError) as caught:
-            demo.run_demo(folder, live_seconds=5, history_minutes=1)
-        assert str(caught.value).startswith(
-            f'pond "{folder}" is in use, by a demo or another program\nDetail: Process '
-        )
-        assert str(caught.value).endswith("Hint: Let it end, or give another folder with --pond.")
-        db.sql("CREATE STANDARD TABLE precious (a INT)")
+    with demo.claimed(folder):
+        (folder / "work").touch()
+        with pytest.raises(millpond.PondError, match="a demo is running in"), demo.claimed(folder):
+            pass
+        assert (folder / "work").exists()
 
 
-def test_the_pond_of_an_earlier_demo_is_replaced(tmp_path: Path) -> None:
-    make_pond(tmp_path / "demo", by_demo=True)
-    demo.clear_earlier(tmp_path / "demo")
-    assert not (tmp_path / "demo").exists()
-    demo.clear_earlier(tmp_path / "demo")  # there is none
+def test_an_earlier_demo_is_replaced_unless_somebody_writes_its_pond(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    with demo.claimed(folder):
+        (folder / "run").mkdir()
+        (folder / "run" / "output.csv").touch()
+    with millpond.connect(folder / "run" / "pond", auto_archive=False) as db:
+        db.own()
+        with pytest.raises(millpond.PondError, match="is in use"), demo.claimed(folder):
+            pass
+    assert (folder / "run" / "output.csv").exists()
+    with demo.claimed(folder):
+        assert [path.name for path in folder.iterdir()] == [demo.MARKER]
 
 
-def test_the_demo_marks_its_pond_and_tells_its_progress_without_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = io.StringIO()
-    monkeypatch.setattr(demo, "Console", lambda: Console(file=output, width=80))
-    monkeypatch.setattr(demo, "BETWEEN_LINES", 0.0)
-    demo.run_demo(tmp_path / "demo", live_seconds=2, history_minutes=1)
-    lines = output.getvalue().splitlines()
-    assert any(re.match(r"loading history: minute 1 of 1, [\d,]+ reports, [\d,]+/s$", line) for line in lines)
-    live = [
-        line
-        for line in lines
-        if re.match(r"simulated time 00:01:0\d, .* in the tail, .*; 4 questions in \d+ ms$", line)
-    ]
-    assert len(live) == 2
-    assert (tmp_path / "demo" / demo.MARKER).exists()
-    demo.clear_earlier(tmp_path / "demo")
-
-
-def answers() -> list[demo.Asked]:
-    widest: list[dict[str, list[object]]] = [
-        {"seg": [100] * 3, "dir": [1] * 3, "mph": [100.5] * 3, "cars": [1000] * 3},
-        {"t": [1_000_000] * 3, "seg": [100] * 3, "lane": [4] * 3, "spd": [100] * 3},
-        {"name": ["river bridge"] * 3, "cars": [1000] * 3, "slowest": [100] * 3},
-        {"seg": [100] * 3, "reports": [10_000_000] * 3},
-    ]
-    asked = []
-    for question, columns in zip(demo.questions(123_456, 0, 7200), widest, strict=True):
-        asked.append(demo.Asked(question, millpond.Result(pa.table(columns)), [1234.5]))
-    return asked
-
-
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 24)])
-def test_the_live_screen_fits_the_terminal(width: int, height: int) -> None:
-    table = {
-        "rows": 12_345_678,
-        "tail_rows": 1_234_567,
-        "archived_rows": 11_111_111,
-        "files": 123,
-        "bytes": 123_400_000,
-    }
-    state = {"tables": {"posreports": table}, "pipeline": {"ready": True, "ticks": 0}}
-    head = demo.head_lines(state, 7200, 1234, 12.3)
-    console = Console(width=width, height=height, file=io.StringIO(), record=True, color_system=None)
-    console.print(demo.screen_of(head, answers(), width))
-    lines = console.export_text().splitlines()
-    assert len(lines) < height
-    assert max(map(len, lines)) <= width
-    assert "…" not in "".join(lines)
-    titles = [title for line in lines for title in re.findall(r"[a-z][\w ,]*: [\d.]+ ms", line)]
-    assert titles == [f"{a.question.title}: 1234 ms" for a in answers()]
-    assert lines[0] == "simulated time 02:00:00, 1234 reports/s, nothing archived yet, 12.3 s behind"
-    for value in ("100.5", "1000000", "river bridge", "10000000"):
-        assert sum(value in line for line in lines) >= 3
+def test_the_traffic_of_the_demo_has_accidents_and_tolls() -> None:
+    rows = pa.Table.from_batches(list(traffic.simulate(demo.TRAFFIC)))
+    rows = rows.filter(pc.equal(rows["Type"], 0))
+    begin = demo.TRAFFIC.start_minute * 60
+    stays = rows.filter(pc.equal(rows["Spd"], 0)).group_by(["Dir", "Lane", "Pos", "VID"])
+    long = stays.aggregate([("Time", "min"), ("Time", "max")]).to_pylist()
+    places: dict[tuple[int, ...], list[int]] = {}
+    for stay in long:
+        if stay["Time_max"] - stay["Time_min"] >= 90:
+            places.setdefault((stay["Dir"], stay["Lane"], stay["Pos"]), []).append(stay["Time_min"] + 90)
+    detected = sorted(sorted(seconds)[1] - begin for seconds in places.values() if len(seconds) > 1)
+    assert len(detected) == 2
+    assert detected[0] <= 120, "one accident stands from the beginning"
+    assert detected[1] <= demo.TRAFFIC.minutes * 60 - 120, "one happens early enough for alerts"
+    full = rows.group_by(["Dir", "Seg"]).aggregate([("VID", "count_distinct"), ("Spd", "mean")])
+    tolled = np.count_nonzero((full["VID_count_distinct"].to_numpy() > 400) & (full["Spd_mean"].to_numpy() < 40))
+    assert tolled > 10

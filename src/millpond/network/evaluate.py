@@ -41,6 +41,7 @@ from millpond.schema import SEQ, Column, DataType
 
 Moments = npt.NDArray[np.int64]
 
+_KEYS = 2000  # looked up at once
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 
 
@@ -86,6 +87,7 @@ class Node:
     running: Running | None = None  # what it holds if its window only grows
     slots: dict[str, Slots] = field(default_factory=dict)
     lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
+    fetched: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # rows of standard tables, up to an instant
     before: pa.Table | None = None  # its result at the last instant, if it sends differences
     error: str | None = None  # why it stopped
 
@@ -266,6 +268,7 @@ class Evaluator:
         self._arrived.clear()
         self._contents.clear()
         for node in self.nodes.values():
+            node.fetched.clear()
             if node.shared is not None:
                 node.shared.forget_step()
 
@@ -554,16 +557,36 @@ class Evaluator:
         tables = {u.name: self._fitting(node, u, instant) for u in node.prepared.streams if u.name not in node.lookups}
         for use in node.prepared.streams:
             if use.name in node.lookups:
-                tables[use.name] = self._content(node, use, instant, _keys(node.lookups[use.name], tables))
+                lookup = node.lookups[use.name]
+                keys = [tables[lookup.by.name].column(c) for c in lookup.others]
+                tables[use.name] = self._content(node, use, instant, keys)
         for use in node.prepared.standards:
-            lookup = node.lookups.get(use.name)
-            if lookup is None:
-                tables[use.name] = self.history.standard(use.table.name)
+            if use.name in node.lookups:
+                tables[use.name] = self._looked_up(node, use, instant)
             else:
-                tables[use.name] = self.history.looked_up(use.table.name, lookup.columns, _keys(lookup, tables))
+                tables[use.name] = self.history.standard(use.table.name)
         found = ask(self.engine, node.prepared, tables, instant)
         columns = node.prepared.query.columns.without(INSTANT)
         return found.rename_columns(columns.names).cast(arrow_schema(columns))
+
+    def _looked_up(self, node: Node, use: Use, instant: int) -> pa.Table:
+        """The rows of a standard table that can matter at an instant; fetched for several instants at once."""
+        known = node.fetched.get(use.name)
+        if known is not None and known[0] >= instant:
+            return known[1]
+        lookup = node.lookups[use.name]
+        inlet = self.inlets[lookup.by.table.name]
+        batch = Arrived(inlet.between(instant, inlet.complete - 1), inlet.time_column)
+        condition = compile_condition(lookup.where)
+        places = np.flatnonzero(condition(batch.columns)) if condition is not None and batch.size else None
+        rows, upto = batch.rows(lookup.others, places), inlet.complete - 1
+        moments = batch.moments if places is None else batch.moments[places]
+        if len(moments) > _KEYS:  # as many instants as have so many rows, but at least the one
+            upto = max(instant, int(moments[_KEYS]) - 1)
+            rows = rows.slice(0, int(np.searchsorted(moments, upto, side="right")))
+        found = self.history.looked_up(use.table.name, lookup.columns, rows.columns)
+        node.fetched[use.name] = (upto, found)
+        return found
 
     def _fitting(self, node: Node, use: Use, instant: int) -> pa.Table:
         """The content of a window, without rows that a simple WHERE leaves out: the test is shared among queries."""
@@ -647,10 +670,6 @@ class Evaluator:
 
     def close(self) -> None:
         self.engine.close()
-
-
-def _keys(lookup: Lookup, tables: Mapping[str, pa.Table]) -> list[pa.ChunkedArray]:
-    return [tables[lookup.by.name].column(c) for c in lookup.others]
 
 
 def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:

@@ -9,7 +9,7 @@ no other row of it can be in the result. It is a partitioned window, whose key f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -21,11 +21,13 @@ from millpond.schema import DataType
 
 @dataclass(frozen=True)
 class Lookup:
-    """Rows of a relation whose `columns` equal `others` of the relation `by`."""
+    """Rows of a relation whose `columns` equal `others` of the relation `by`, of whose rows only those matter that fulfil
+    `where`."""
 
     by: Use
     columns: tuple[str, ...]
     others: tuple[str, ...]
+    where: exp.Expr | None = field(default=None, compare=False)
 
 
 def lookups(prepared: Prepared) -> dict[str, Lookup]:
@@ -46,8 +48,18 @@ def lookups(prepared: Prepared) -> dict[str, Lookup]:
             continue
         lookup = _lookup(use, on, moments)
         if lookup is not None:
-            found[use.name] = lookup
+            found[use.name] = replace(lookup, where=_where_of(tree, lookup.by))
     return found
+
+
+def _where_of(tree: exp.Select, use: Use) -> exp.Expr | None:
+    """The conditions of WHERE that are about one relation alone: a row of it that does not fulfil them is in no result."""
+    where = tree.args.get("where")
+    if where is None:
+        return None
+    conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    own = [c for c in conditions if all(column.table.lower() == use.alias.lower() for column in c.find_all(exp.Column))]
+    return exp.and_(*(c.copy() for c in own)) if own else None
 
 
 def _lookup(use: Use, on: exp.Expr, moments: dict[str, Use]) -> Lookup | None:

@@ -88,12 +88,7 @@ class Past:
 
     def _stretches(self, table: StreamingTable, low: int | None, high: int) -> Iterator[tuple[int, int]]:
         """Times from `low` to `high` in stretches of some million rows, so that no question needs much memory."""
-        use = Use("__r0", table.name, table)
-        snapshot = self._shelf.snapshot(use)
-        assert snapshot is not None
-        spans = [(f.least, f.rows) for f in snapshot.version.files.values()]
-        spans += [(b.least, b.rows) for b in snapshot.blocks]
-        spans = sorted(s for s in spans if s[0] <= high)
+        spans = sorted(s for s in self._spans(table) if s[0] <= high)
         if not spans:
             return
         begin = spans[0][0] if low is None else low
@@ -105,6 +100,13 @@ class Past:
             rows += count
         if begin <= high:
             yield begin, high
+
+    def _spans(self, table: StreamingTable) -> list[tuple[int, int]]:
+        """The least time and the number of rows of each file and block."""
+        snapshot = self._shelf.snapshot(Use("__r0", table.name, table))
+        assert snapshot is not None
+        files = [(f.least, f.rows) for f in snapshot.version.files.values()]
+        return [(least, rows) for least, rows in [*files, *((b.least, b.rows) for b in snapshot.blocks)] if rows]
 
     def waiting(self, stream: str, complete: int | None, position: int) -> pa.Table:
         """Rows below `position` whose time is not complete yet, in order of arrival."""
@@ -120,9 +122,8 @@ class Past:
         return int(ticks_of(rows, table.time_column)[0]) if rows.num_rows else None
 
     def oldest_time(self, stream: str) -> int | None:
-        table, time = self._stream(stream)
-        rows = self._ask(table, f"SELECT {_all(table)} FROM `{table.name}` ORDER BY {time}, {SEQ} LIMIT 1")
-        return int(ticks_of(rows, table.time_column)[0]) if rows.num_rows else None
+        table, _ = self._stream(stream)
+        return min((least for least, _ in self._spans(table)), default=None)
 
     def standard(self, name: str) -> pa.Table:
         if name not in self._standards:

@@ -78,6 +78,8 @@ def _grouped_by_key(tree: exp.Select, table: StreamingTable) -> bool:
     source = tree.args["from_"].this
     if not isinstance(source, exp.Subquery) or len(list(tree.find_all(exp.Select))) != 2:
         return False
+    if source.alias_column_names:  # x(a, b): its columns are not called as they are inside
+        return False
     inner = source.this
     if not isinstance(inner, exp.Select) or any(inner.args.get(c) for c in _REFUSED if c != "having"):
         return False
@@ -142,6 +144,8 @@ class _Parts:
         return f"{changed.sql(dialect=Millpond)} AS `{name}`"
 
     def _change(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Filter):  # of counts it would leave NULL, not 0, where no row is counted
+            raise_not_split()
         if isinstance(node, exp.AggFunc):
             return self._merged(node)
         if isinstance(node, exp.Column):

@@ -11,15 +11,21 @@ from millpond.synopses.grouped import Estimates, GroupedExponentialHistogram, Gr
 from millpond.synopses.histogram import SlidingHashTable, SlidingHistogram
 from millpond.synopses.means import SlidingMean, SlidingVariance
 from millpond.synopses.norms import SlidingLp
+from millpond.synopses.series import Correlation, Moving, Pairs, PairsAbove, SeriesMonitor, TopPairs
 
 __all__ = [
     "CorrelatedAggregate",
+    "Correlation",
     "Estimate",
     "Estimates",
     "ExponentialHistogram",
     "GroupedExponentialHistogram",
     "GroupedSlidingSum",
+    "Moving",
+    "Pairs",
+    "PairsAbove",
     "Predicate",
+    "SeriesMonitor",
     "SlidingDistinct",
     "SlidingExtremes",
     "SlidingHashTable",
@@ -30,4 +36,5 @@ __all__ = [
     "SlidingVariance",
     "Synopsis",
     "SynopsisError",
+    "TopPairs",
 ]

@@ -44,6 +44,7 @@ class BlockSpec:
     time_column: str | None  # None: rows have no time (standard tables)
     indexed: tuple[str, ...] = ()
     compartment_width: int = 0  # ticks; 0 puts everything into one compartment
+    group_rows: int = GROUP_ROWS
 
     @property
     def clustered(self) -> tuple[str, ...]:
@@ -89,7 +90,7 @@ def _write_file(
             pq.write_table(
                 rows,
                 path,
-                row_group_size=GROUP_ROWS,
+                row_group_size=spec.group_rows,
                 compression="zstd",
                 compression_level=1,
                 use_dictionary=dictionary,

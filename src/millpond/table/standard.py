@@ -23,6 +23,7 @@ from millpond.table.store import Store
 from millpond.table.work import choose_files, read_file
 
 _BLOCK_ROWS = 1_000_000
+_GROUP_ROWS = 24_576  # few enough that rows of a key are looked up fast, where the table is in the order of keys
 
 
 class StandardStore:
@@ -30,7 +31,7 @@ class StandardStore:
         self.definition = table
         self._clock = clock
         folder = pond / "standard" / table.folder
-        self.store = Store(Manifest(folder), BlockSpec(str(folder), None))
+        self.store = Store(Manifest(folder), BlockSpec(str(folder), None, group_rows=_GROUP_ROWS))
 
     @staticmethod
     def create(pond: Path, table: StandardTable, clock: Clock) -> None:

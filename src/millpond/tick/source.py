@@ -18,6 +18,7 @@ import json
 import os
 import pickle
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -120,9 +121,9 @@ class TickReader(DataSourceStreamReader):
 class Claims:
     """Which partition of a tick has which shard: files in a folder, each made by whoever is first.
 
-    A partition takes the shards its worker had last time, and of those that nobody had every n-th. What is then left belongs
-    to a worker that does not take part; whoever starts last is sure to see it, and takes it. A partition that is run again
-    finds its own claims and does them again.
+    A partition takes the shards its worker had last time, of a table at most its share of them, and of those that nobody had
+    every n-th. What is then left belongs to a worker that does not take part, or has more than its share; whoever starts last
+    is sure to see it, and takes it. A partition that is run again finds its own claims and does them again.
     """
 
     def __init__(self, folder: Path, partition: TaskPartition) -> None:
@@ -135,14 +136,26 @@ class Claims:
         self._folder.mkdir(exist_ok=True)
         here = worker_name()
         (self._folder / f"started-{self._place}").touch()
-        wanted = [
-            i for n, (i, t) in enumerate(shards) if (t.owner == here if t.owner else n % self._count == self._place)
-        ]
+        wanted = self._wanted(shards, here)
         yield from [i for i in wanted if self._claim(i)]
         if all((self._folder / f"started-{place}").exists() for place in range(self._count)):
             for i, _ in shards:
                 if i not in wanted and self._claim(i):
                     yield i
+
+    def _wanted(self, shards: Sequence[tuple[int, ShardTask]], here: str) -> list[int]:
+        sizes = Counter(t.table for _, t in shards)
+        room = {table: -(-size // self._count) for table, size in sizes.items()}
+        wanted = []
+        for n, (i, task) in enumerate(shards):
+            if not task.owner:
+                mine = n % self._count == self._place
+            else:
+                mine = task.owner == here and room[task.table] > 0
+                room[task.table] -= mine
+            if mine:
+                wanted.append(i)
+        return wanted
 
     def _claim(self, number: int) -> bool:
         path = self._folder / f"{number}"

@@ -87,3 +87,16 @@ def test_without_rows_it_begins_with_the_first(tmp_path: Path) -> None:
         ask(db, SEEN)
         db.append("r", [(1, 5)])
         assert sent(db, "q") == [(5, 0, 5)]
+
+
+def test_no_instant_is_before_the_first_row(tmp_path: Path) -> None:
+    """With LATENESS time may stand before every row there is, and an earlier one may still come."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False, engine="duckdb") as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL 6 SECOND")
+        db.append("r", [(1, 4), (1, 6)])  # time stands at 0
+        count = "AS SELECT COUNT(*) AS n FROM r [INTERVAL 10] SAMPLE INTERVAL 1"
+        db.sql(f"CREATE CONTINUOUS QUERY q {count}")
+        db.append("r", [(1, 2)])
+        db.advance("r", 6)
+        db.tick()
+        assert [row[:-1] for row in db.resume("q").fetch().rows()] == [(1, 2), (1, 3), (2, 4), (2, 5)]

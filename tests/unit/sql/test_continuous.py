@@ -266,7 +266,7 @@ END = "but found the end of the statement"
         (f"{A} SAMPLE INTERVAL 0", "INTERVAL 0", "a query cannot be sampled every 0 seconds"),
         (f"{A} RANGE INTERVAL 0", "INTERVAL 0", "results cannot be kept for 0 seconds|"
          "Hint: Leave RANGE out to keep those of the last instant."),
-        (f"{A} RANGE UNBOUNDED", "UNBOUNDED", 'expected INTERVAL, but found "UNBOUNDED"'),
+        (f"{A} RANGE ALWAYS", "ALWAYS", 'expected INTERVAL, but found "ALWAYS"'),
         # PAUSE, DROP, SHOW, EXPLAIN, ON
         ("PAUSE q", "q", 'expected CONTINUOUS or STREAMING after PAUSE, but found "q"'),
         ("RESUME CONTINUOUS q", "q", 'expected QUERY after RESUME CONTINUOUS, but found "q"'),
