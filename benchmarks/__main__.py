@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ("startup", "generator", "exchange", "history", "queries", "intake", "many", "flow", "state", "synopses", "correlated")
+NAMES = ("startup", "generator", "exchange", "history", "queries", "intake", "many", "flow", "state", "synopses", "correlated", "series")
 """Quick ones first, so that a mistake shows early."""
 
 

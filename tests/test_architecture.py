@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "query": {"table", "sql", "spark"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
-    "network": {"table", "sql", "query", "ingest"},
+    "network": {"table", "sql", "query", "ingest", "synopses"},
     "tick": {"table", "spark", "query", "network"},
     # Wires the stages together, so it is the one part that sees them all.
     "pond": {*STAGES, "lock"},

@@ -39,6 +39,7 @@ SETTINGS: Final = {
     "max_wal_senders": "0",
     "fsync": "off",  # the paper's System X ran without recovery logging
     "synchronous_commit": "off",
+    "log_min_duration_statement": "1000",
     "jit": "off",  # statements of milliseconds
 }
 _POLL: Final = 0.02
@@ -61,6 +62,8 @@ CREATE TEMP TABLE batch (vid int, t int, pos int, xway smallint, dir smallint, s
   ON COMMIT DELETE ROWS
 """
 _REQUESTS: Final = "CREATE TEMP TABLE requests (type int, t int, vid int, xway int, qid int, sinit int, send int, dow int, tod int, day int)"
+# A batch is new to the planner, and not as small as it may think: everything it is joined with goes into a hash table.
+_PLANS: Final = "SET enable_nestloop = off; SET enable_mergejoin = off"
 
 _TAKE: Final = """
 INSERT INTO reports_{k}
@@ -181,6 +184,7 @@ class PostgresPeer:
         for k, road in enumerate(self._roads):
             asker.execute(text.replace("{k}", str(k)))
             road.execute(_STAGING)
+            road.execute(_PLANS)
             road.commit()
         asker.commit()
 
@@ -254,9 +258,7 @@ class PostgresPeer:
     def _drive(self, k: int, reports: pa.Table, first: int, last: int) -> None:
         road, place = self._roads[k], {"k": k, "first": first, "last": last}
         _copy_in(road, "batch", [reports])
-        road.execute("SET LOCAL enable_nestloop = off")  # the batch is new to the planner, and not as small as it may think
         road.execute(_TAKE.format(**place))
-        road.execute("SET LOCAL enable_nestloop = on")
         entered = _copy_out(road, _NOTIFY.format(**place), ("vid", "t", "lav", "toll", "seg"))
         road.execute(_CHARGE.format(**place))
         road.commit()

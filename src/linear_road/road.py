@@ -68,10 +68,12 @@ class Road:
         """Rows of the view: instant, xway, dir, seg, lav, toll, ahead."""
         for instant, xway, direction, seg, lav, toll, ahead in zip(*columns, strict=True):
             minute = instant // 60
+            if not 0 <= seg < SEGMENTS:  # of an accident at the end of the road, a segment ahead of it may be beyond
+                continue
             if minute > self.minute:
                 self.minute, self.directions = minute, {}
             self._file.write(f"{minute},{xway},{direction},{seg},{lav},{toll},{'' if ahead is None else ahead}\n")
-            if minute == self.minute and 0 <= seg < SEGMENTS:
+            if minute == self.minute:
                 here = self.directions.setdefault((xway, direction), Direction())
                 here.lav[seg], here.toll[seg], here.ahead[seg] = lav, toll, -1 if ahead is None else ahead
         self._file.flush()

@@ -34,8 +34,8 @@ BETWEEN_LOOKS: Final = 1.0
 MOST_STRIPS: Final = 6
 LATELY_MINUTES: Final = 2
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
-_FULL_TOLL: Final = 30_000.0
-"""The toll of a full bar: 172 cars. Bars grow with the root of the toll, that is, with the cars."""
+_FULL_TOLL: Final = 300_000.0
+"""The toll of a full bar: 437 cars. Bars grow with the root of the toll, that is, with the cars."""
 _SLOW, _FAST = 20, 40
 _LABEL: Final = 12
 
@@ -170,10 +170,10 @@ class Watcher:
         state = db.status()
         pipeline = state["pipeline"]
         if pipeline and not pipeline["running"]:
-            raise millpond.EngineError("the pipeline stopped", detail=pipeline["error"])
+            raise millpond.EngineError(f"the pipeline stopped: {pipeline['error']}")
         for feed in state["feeds"].values():
             if feed["error"]:
-                raise millpond.EngineError("the input is no longer read", detail=feed["error"])
+                raise millpond.EngineError(f"the input is no longer read: {feed['error']}")
 
     def _see(self, moment: Moment, run: Run, road: Road) -> Seen:
         assert run.writer is not None

@@ -20,7 +20,7 @@ from linear_road.survey import Facts
 def directions() -> dict[tuple[int, int], Direction]:
     east, west = Direction(), Direction()
     east.lav[:], east.toll[:] = 50, 0
-    east.toll[10:20], east.lav[10:20] = 30_000, 15
+    east.toll[10:20], east.lav[10:20] = 300_000, 15
     west.lav[:], west.toll[:] = 60, 0
     west.ahead[55:60] = range(5)
     return {(0, 0): east, (0, 1): west}
@@ -67,7 +67,7 @@ def test_it_fits_the_terminal(width: int) -> None:
     for name in screen.NAMES.values():
         assert sum(line.startswith(name) for line in lines) == 1
     assert "slowest, last minute: 12 ms" in text
-    assert "tolls in 10 segments, up to 30,000; accidents: 0 west 55" in text
+    assert "tolls in 10 segments, up to 300,000; accidents: 0 west 55" in text
 
 
 def test_the_strips_have_a_cell_a_segment_where_there_is_room() -> None:
@@ -130,6 +130,8 @@ class NoCursor:
 def test_the_road_keeps_the_newest_minute_and_writes_all_down(tmp_path: Path) -> None:
     road = Road(NoCursor(), tmp_path)  # type: ignore[arg-type]
     road.take([[60, 60, 120], [0, 0, 0], [1, 1, 1], [7, 8, 8], [30, 31, 32], [0, 98, 200], [0, None, None]])
+    road.take([[120, 120], [0, 0], [1, 1], [-1, 100], [0, 0], [0, 0], [1, 1]])  # beyond the ends
+    assert road.directions[0, 1].lav[99] == -1
     road.close()
     assert road.minute == 2
     here = road.directions[0, 1]

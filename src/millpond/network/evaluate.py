@@ -21,13 +21,25 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, data_type, integers
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError
+from millpond.network.approximate import Approximated, approximate_shape
 from millpond.network.engine import Engine
 from millpond.network.filters import Columns, compile_condition
 from millpond.network.forms import beyond, send
 from millpond.network.inlet import NEVER, Inlet, sort_rows, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
-from millpond.network.kinds import INSTANTS, MOMENT, NEIGHBOURS, NEWEST, ROWS, RUNNING, Kind, kind_of, simple_where
+from millpond.network.kinds import (
+    AGGREGATES,
+    APPROXIMATE,
+    INSTANTS,
+    MOMENT,
+    NEIGHBOURS,
+    NEWEST,
+    ROWS,
+    Kind,
+    kind_of,
+    simple_where,
+)
 from millpond.network.lookups import Lookup, lookups
 from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
@@ -84,7 +96,7 @@ class Node:
     kind: Kind
     chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
     shared: Neighbours | None = None
-    running: Running | None = None  # what it holds if its window only grows
+    running: Running | Approximated | None = None  # what it holds instead of rows
     slots: dict[str, Slots] = field(default_factory=dict)
     lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
     fetched: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # rows of standard tables, up to an instant
@@ -183,13 +195,11 @@ class Evaluator:
         elif node.kind.name in (NEIGHBOURS, NEWEST):
             node.shared = self._share(node, use, progress.complete - 1, filled=True)
             self._refill(inlet, use, progress.complete, 0)
-        elif node.kind.name == RUNNING:
+        elif node.kind.name in AGGREGATES:
             upto = progress.complete - 1
             if node.prepared.slide is not None:
                 upto = upto // node.prepared.slide * node.prepared.slide
-            running = self._make_running(node, upto)
-            for rows in self.history.parts(use.table.name, upto):
-                running.take_in(*self._matching(node, Arrived(rows, inlet.time_column)))
+            self._fill_running(node, upto)
             self._refill(inlet, use, upto + 1, 0)
         elif window.columns:
             assert window.rows is not None
@@ -338,7 +348,8 @@ class Evaluator:
                 what = f"partitioned window{f' {number + 1}' if number else ''}, {rows.slots.size} keys{note}"
                 found[node.prepared.name, what] = (rows.rows, rows.bytes)
             if node.running is not None:
-                what = f"running aggregates of {node.running.rows} groups"
+                what = "synopses" if node.kind.name == APPROXIMATE else "running aggregates"
+                what = f"{what} of {node.running.rows} groups"
                 found[node.prepared.name, what] = (node.running.rows, node.running.bytes)
             if node.before is not None:
                 found[node.prepared.name, "result at the last instant"] = (node.before.num_rows, node.before.nbytes)
@@ -376,7 +387,7 @@ class Evaluator:
         inlets = self._inlets(node)
         if node.progress.complete is None:
             self._begin(node, begin)
-        if node.kind.name == RUNNING:
+        if node.kind.name in AGGREGATES:
             return self._run_on(node, begin, complete)
         if node.kind.name != INSTANTS:
             return self._at_once(node, begin, complete)
@@ -418,7 +429,7 @@ class Evaluator:
         try:
             found = self._difference(node, *changes)
         except MillpondError:
-            found, complete = self._up_to_failure(node, *changes)
+            found, complete = self._up_to_failure(node, *changes, complete)
         last = inlet.last_time(complete - 1)
         node.progress = Progress(complete, last if last is not None and last >= begin else node.progress.last)
         return found
@@ -430,7 +441,9 @@ class Evaluator:
             found = found.take(pa.array(np.argsort(ticks_of(found, INSTANT), kind="stable")))
         return found
 
-    def _up_to_failure(self, node: Node, now: Arrived | Side, before: Side | None) -> tuple[pa.Table, int]:
+    def _up_to_failure(
+        self, node: Node, now: Arrived | Side, before: Side | None, complete: int
+    ) -> tuple[pa.Table, int]:
         """A query that fails at some instant sends what it would have sent before it, and stops there."""
         sent = [arrow_schema(node.prepared.query.columns).empty_table()]
         moments = [now.moments] if before is None else [now.moments, before.moments]
@@ -440,7 +453,7 @@ class Evaluator:
             except MillpondError as error:
                 node.error = str(error)
                 return pa.concat_tables(sent), int(moment)
-        raise AssertionError("a query failed over all instants together, and at none of them")
+        return pa.concat_tables(sent), complete  # a function that does not always fail
 
     def _select(self, node: Node, batch: Arrived | Side) -> pa.Table:
         """What a query of SELECT and WHERE makes of rows, each stamped with its moment."""
@@ -461,32 +474,68 @@ class Evaluator:
         text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
         return self.engine.run(text, {f"{name}_rows": rows}).rename_columns(schema.names).cast(schema)
 
-    def _make_running(self, node: Node, upto: int) -> Running:
+    def _make_running(self, node: Node, upto: int) -> Running | Approximated:
         use = node.prepared.streams[0]
-        shape = shape_of(node.prepared.bound.tree, use.columns)
-        node.running = Running(shape, self.inlets[use.table.name].schema, upto)
+        schema = self.inlets[use.table.name].schema
+        if node.kind.name == APPROXIMATE:
+            wanted, interval = approximate_shape(node.prepared), node.prepared.interval(use)
+            assert wanted is not None
+            assert interval is not None
+            node.running = Approximated(wanted, schema, upto, interval, node.prepared.slide)
+        else:
+            node.running = Running(shape_of(node.prepared.bound.tree, use.columns), schema, upto)
         return node.running
 
+    def _fill_running(self, node: Node, upto: int) -> None:
+        """Aggregates of the rows in the window up to a time, from history."""
+        running = self._make_running(node, upto)
+        use = node.prepared.streams[0]
+        if isinstance(running, Running):
+            past = self.history.parts(use.table.name, upto)
+        else:
+            past = (self.history.rows(use.table.name, *stretch) for stretch in running.past())
+        for rows in past:
+            running.take_in(*self._matching(node, Arrived(rows, self.inlets[use.table.name].time_column)))
+
     def _run_on(self, node: Node, begin: int, complete: int) -> pa.Table | None:
-        """All instants of a step, for aggregates over a window that only grows."""
+        """All instants of a step, for aggregates that are held instead of rows."""
         slide = node.prepared.slide
         inlet = self.inlets[node.prepared.streams[0].table.name]
-        if node.prepared.query.form != "rstream":
-            found, moments = self._brought_in(node, complete)
-            sent = self._stamped_each(node, found, moments)
-            last = inlet.last_time(complete - 1) if slide is None else (complete - 1) // slide * slide
-        else:
-            due = arrivals(inlet.times(), begin, complete) if slide is None else slides(begin, complete, slide)
-            parts = []
-            for instant in due:
-                self._brought_in(node, instant + 1, quietly=True)
-                assert node.running is not None
-                groups = node.running.content()
-                parts.append(self._stamped_each(node, groups, np.full(groups.num_rows, instant)))
-            sent = pa.concat_tables(parts) if parts else None
-            last = due[-1] if due else None
-        node.progress = Progress(complete, last if last is not None and last >= begin else node.progress.last)
+        due = arrivals(inlet.times(), begin, complete) if slide is None else slides(begin, complete, slide)
+        assert node.running is not None
+        stood = node.running.upto
+        try:
+            sent = self._run_at_once(node, due, complete)
+        except MillpondError:
+            self._fill_running(node, stood)  # it may hold part of what failed
+            sent, complete = self._run_up_to_failure(node, due, complete)
+        done = [i for i in (due[-1:] if node.error is None else due) if i < complete]
+        node.progress = Progress(complete, done[-1] if done else node.progress.last)
         return sent
+
+    def _run_at_once(self, node: Node, due: Sequence[int], complete: int) -> pa.Table | None:
+        if node.prepared.query.form != "rstream":
+            return self._stamped_each(node, *self._brought_in(node, complete))
+        parts = []
+        for instant in due:
+            self._brought_in(node, instant + 1, quietly=True)
+            assert node.running is not None
+            groups = node.running.content()
+            parts.append(self._stamped_each(node, groups, np.full(groups.num_rows, instant)))
+        return pa.concat_tables([p for p in parts if p is not None]) if parts else None
+
+    def _run_up_to_failure(self, node: Node, due: Sequence[int], complete: int) -> tuple[pa.Table | None, int]:
+        """What is sent at the instants before the one that fails, and that one."""
+        sent = []
+        for instant in due:
+            try:
+                part = self._run_at_once(node, [instant], instant + 1)
+            except MillpondError as error:
+                node.error, complete = str(error), instant
+                break
+            if part is not None:
+                sent.append(part)
+        return pa.concat_tables(sent) if sent else None, complete
 
     def _brought_in(self, node: Node, complete: int, *, quietly: bool = False) -> tuple[pa.Table | None, Moments]:
         """Take the rows up to the last instant before `complete` into running aggregates; what that changed, and when."""
@@ -503,6 +552,7 @@ class Evaluator:
         if quietly:
             running.take_in(rows, moments)
             return None, nothing
+        assert isinstance(running, Running)
         if slide is not None:
             moments = -(-moments // slide) * slide
         return running.changes(rows, moments, node.prepared.query.form)
@@ -532,7 +582,7 @@ class Evaluator:
         """The first rows a query ever sees: its partitioned windows start empty."""
         if node.kind.name in (NEIGHBOURS, NEWEST):
             node.shared = self._share(node, node.prepared.streams[0], begin - 1, filled=False)
-        if node.kind.name == RUNNING:
+        if node.kind.name in AGGREGATES:
             self._make_running(node, begin - 1)
         if node.kind.name != INSTANTS:
             return

@@ -25,6 +25,7 @@ Bools = npt.NDArray[np.bool_]
 
 _FIRST_SLOTS = 1024
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_NAN = "NaN"  # in a key: to SQL all of them are one value, to Python none equals another
 
 
 class KeySlots:
@@ -34,6 +35,7 @@ class KeySlots:
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self.size = 0
         self._plain = len(types) == 1 and pa.types.is_integer(types[0])
+        self._floats = [pa.types.is_floating(t) for t in types]
         self._table = np.full(_FIRST_SLOTS * 2, -1, dtype=np.int64)
         self._keys = np.zeros(_FIRST_SLOTS, dtype=np.int64)
         self._null = -1
@@ -74,7 +76,10 @@ class KeySlots:
     def _find_any(self, columns: Sequence[pa.ChunkedArray]) -> Ints:
         known = self._known
         found = np.empty(len(columns[0]), dtype=np.int64)
-        lists = [c.to_pylist() for c in columns]
+        lists = [
+            [_NAN if v != v else v for v in c.to_pylist()] if floats else c.to_pylist()
+            for c, floats in zip(columns, self._floats, strict=True)
+        ]
         for i, key in enumerate(zip(*lists, strict=True)):
             slot = known.get(key)
             if slot is None:

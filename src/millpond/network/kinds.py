@@ -4,9 +4,11 @@
     neighbours  each row with its neighbours in a partitioned window: what changes at a key depends on that key alone
     newest      the rows of the instant alone, each with its neighbours in a partitioned window
     running     aggregates over a window that only grows; nothing else can be asked of such a window
+    approximate aggregates over a window of time for which the query names an error: synopses instead of rows
     instants    anything: the one-time query over the contents of the windows, at each instant
 
-Invariant. The kinds differ in cost only. A query is of the first kinds when that can be proved from its text:
+Invariant. The kinds differ in cost only (`approximate` also in the error that the query allows). A query is of the first kinds
+when that can be proved from its text:
 - rows: one stream, nothing but SELECT and WHERE, evaluated at each arrival, and either RSTREAM over [NOW], or ISTREAM over a
   window by time where the row's time is selected: then a row of an instant equals none of an earlier one, and what is
   new is what arrived.
@@ -23,12 +25,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millpond.catalog import StreamingTable
+from millpond.network.approximate import approximate_shape
 from millpond.network.prepare import Prepared
-from millpond.network.running import Shape, shape_of
+from millpond.network.running import shape_of
 from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
-ROWS, NEIGHBOURS, NEWEST, RUNNING, INSTANTS = "rows", "neighbours", "newest", "running", "instants"
+ROWS, NEIGHBOURS, NEWEST, INSTANTS = "rows", "neighbours", "newest", "instants"
+RUNNING, APPROXIMATE = "running", "approximate"
+AGGREGATES = (RUNNING, APPROXIMATE)  # held as numbers for each group
 MOMENT = "__moment"  # the instant, as the last column of `text`
 _CLAUSES = (
     "group",
@@ -66,7 +71,10 @@ def kind_of(prepared: Prepared) -> Kind:
     assert window is not None
     form = prepared.query.form
     if window.grows:
-        return _kind(RUNNING, prepared, _ungrouped(tree, shape_of(tree, use.columns)))
+        return _kind(RUNNING, prepared, _ungrouped(tree, shape_of(tree, use.columns).names))
+    approximate = approximate_shape(prepared)
+    if approximate is not None:
+        return _kind(APPROXIMATE, prepared, _ungrouped(tree, approximate.names))
     if window.columns and form != "dstream":
         arriving = _without_arrival(tree, use)
         if arriving is not None and _is_plain(prepared, arriving) and (form == "rstream" or _shows_time(tree, use)):
@@ -83,12 +91,12 @@ def kind_of(prepared: Prepared) -> Kind:
     return Kind(INSTANTS)
 
 
-def _ungrouped(tree: exp.Select, shape: Shape) -> exp.Select:
+def _ungrouped(tree: exp.Select, names: list[str]) -> exp.Select:
     """The rows whose groups are asked for: the columns that matter, under the same conditions."""
     columns = {c.name: c for c in tree.find_all(exp.Column)}
     copy = tree.copy()
     copy.set("group", None)
-    copy.set("expressions", [columns[name].copy() for name in shape.names])
+    copy.set("expressions", [columns[name].copy() for name in names])
     return copy
 
 

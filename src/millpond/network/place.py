@@ -15,7 +15,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millpond.catalog import Catalog, StreamingTable
-from millpond.network.kinds import INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
+from millpond.network.approximate import approximate_shape
+from millpond.network.kinds import AGGREGATES, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
 from millpond.network.prepare import Prepared
 from millpond.network.running import shape_of
 from millpond.network.split import PREFIX
@@ -41,8 +42,9 @@ def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:
         return table if by_key else None
     if kind == NEIGHBOURS:
         return table if by_key and _selects(prepared.bound.tree, table) else None
-    if kind == RUNNING:
-        shape = shape_of(prepared.bound.tree, use.columns)
+    if kind in AGGREGATES:
+        shape = shape_of(prepared.bound.tree, use.columns) if kind == RUNNING else approximate_shape(prepared)
+        assert shape is not None
         arrivals = prepared.slide is None and prepared.query.form == "rstream"  # are not the same in all shards
         return table if set(table.shard_by) <= {g.lower() for g in shape.groups} and not arrivals else None
     assert kind == INSTANTS

@@ -46,7 +46,7 @@ from millpond.network.shard import (
     merged,
     read_outcome,
 )
-from millpond.network.split import PREFIX, split
+from millpond.network.split import PREFIX, both_folders, split
 from millpond.query.bind import Use
 from millpond.query.local import Local
 from millpond.query.plan import Shelf
@@ -549,16 +549,23 @@ class Network:
         if planned is None or self._whole is None:
             return 0
         outcomes = [read_outcome(path) for path in paths]
-        parts, progress, errors = merged(outcomes)
+        shards = merged(outcomes)
         for outcome in outcomes:
             self.held.setdefault(outcome.table, {})[outcome.shard] = outcome.held
             self._owners[outcome.table, outcome.shard] = outcome.worker
-        state = State(self.state.tick + 1, {**self.state.progress, **progress}, dict(self.state.numbers), planned.seen,
-                      {**self.state.failed, **errors})  # fmt: skip
+        state = State(self.state.tick + 1, {**self.state.progress, **shards.progress}, dict(self.state.numbers),
+                      planned.seen, {**self.state.failed, **shards.errors})  # fmt: skip
         sent: dict[str, pa.Table] = {}
         for name in self._known:  # in the order in which they read each other
-            if name in parts:
-                sent[name] = by_instant(parts[name])
+            if name not in shards.sent:
+                continue
+            rows = by_instant(shards.sent[name])
+            folder = self._catalog.queries[name].folder
+            if folder in shards.errors:
+                end = shards.progress[folder].complete
+                rows = rows.slice(0, 0 if end is None else int(np.searchsorted(ticks_of(rows, INSTANT), end)))
+            if rows.num_rows:
+                sent[name] = rows
         complete = {}
         for name, inlet in self._whole.inlets.items():
             query = self._catalog.queries.get(name)
@@ -566,7 +573,8 @@ class Network:
                 now = planned.seen[self.host.stream(name).definition.folder].complete
             elif name in self._placed:
                 now = state.progress.get(query.folder, Progress()).complete
-                if now is None:  # not begun yet: it has the time of what it reads
+                if now is None and query.folder not in state.failed:
+                    # Not begun yet: it has the time of what it reads.
                     now = planned.seen[self.host.stream(self._placed[name]).definition.folder].complete
                 if name in sent:
                     first = state.numbers.get(query.folder, 0)
@@ -602,6 +610,10 @@ class Network:
             state.progress[query.folder] = node.progress
             if node.error is not None:
                 state.failed[query.folder] = node.error
+        known = {q.folder for q in self._catalog.queries.values()}
+        for folder, why in list(state.failed.items()):
+            for one in known.intersection(both_folders(folder)):  # of a query in two steps both stop
+                state.failed.setdefault(one, why)
         sent = {name: rows for name, rows in sent.items() if not name.startswith(PREFIX)}
         batches = []
         for name, rows in sent.items():
@@ -673,8 +685,9 @@ class Network:
 
     def begin_anew(self, folder: str) -> None:
         """Forget how far a query is: taken up again it begins at the time of then."""
-        self.state.progress.pop(folder, None)
-        self.state.failed.pop(folder, None)
+        for one in both_folders(folder):
+            self.state.progress.pop(one, None)
+            self.state.failed.pop(one, None)
 
     def columns(self, prepared: Prepared) -> list[Column]:
         """The columns a query selects, found by asking it over nothing."""

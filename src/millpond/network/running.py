@@ -21,7 +21,8 @@ from sqlglot import exp
 
 from millpond.arrow import integers
 from millpond.errors import EngineError
-from millpond.network.keyed import KeySlots
+from millpond.network.groups import Groups
+from millpond.query.bind import INSTANT, INSTANT_TEXT
 from millpond.schema import DataType, Schema
 
 Ints = npt.NDArray[np.int64]
@@ -32,7 +33,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
 }  # fmt: skip
 _START = {"sum": 0, "min": np.iinfo(np.int64).max, "max": np.iinfo(np.int64).min}
-_HUGE = 2.0**62
+_SURE = 2.0**62  # sums below it cannot leave BIGINT, however a float rounds
 
 
 class NotRunning(Exception):
@@ -78,6 +79,8 @@ def shape_of(tree: exp.Expr, columns: Schema) -> Shape:
         raise NotRunning("it is not grouped by columns")
     groups = tuple(g.name for g in group.expressions)
     where = tree.args.get("where")
+    if any(node.this in (str(INSTANT), INSTANT_TEXT) for node in tree.find_all(exp.Literal)):
+        raise NotRunning("it names NOW(), so that rows would count at some instants and not at others")
     items = tuple(_item(e, groups, columns) for e in tree.expressions)
     hidden = [g for g in groups if Item("", g) not in items]
     if hidden:
@@ -114,8 +117,7 @@ class Running:
         self.shape = shape
         self.upto = upto
         self._schema = schema
-        self._slots = KeySlots([schema.field(g).type for g in shape.groups])
-        self._groups: list[pa.ChunkedArray] = [pa.chunked_array([], schema.field(g).type) for g in shape.groups]
+        self._groups = Groups(schema, shape.groups)
         self._rows: Ints = np.zeros(0, dtype=np.int64)
         self._valid: dict[str, Ints] = {c: np.zeros(0, dtype=np.int64) for c in shape.needs}
         self._kept: dict[tuple[str, str], Ints] = {}
@@ -125,12 +127,12 @@ class Running:
 
     @property
     def rows(self) -> int:
-        return self._slots.size
+        return self._groups.size
 
     @property
     def bytes(self) -> int:
         arrays = [self._rows, *self._valid.values(), *self._kept.values()]
-        return int(sum(a.nbytes for a in [*arrays, *self._groups])) + self._slots.bytes
+        return sum(a.nbytes for a in arrays) + self._groups.bytes
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows and tell nothing about it."""
@@ -161,7 +163,7 @@ class Running:
 
     def content(self) -> pa.Table:
         """All groups as they are."""
-        slots = np.arange(self._slots.size)
+        slots = np.arange(self._groups.size)
         return self._shown(slots, self._at(slots))
 
     # -- state ------------------------------------------------------------------------------------------------------
@@ -170,7 +172,8 @@ class Running:
         """(slots, values before, values after, moments), each slot at most once in each."""
         if not rows.num_rows:
             return
-        slots = self._find(rows)
+        slots = self._groups.find(rows, rows.num_rows)
+        self._make_room()
         order = (
             np.lexsort((moments, slots)) if (moments[1:] != moments[:-1]).any() else np.argsort(slots, kind="stable")
         )
@@ -189,21 +192,8 @@ class Running:
             self._put(touched, after)
             yield touched, before, after, moments[here]
 
-    def _find(self, rows: pa.Table) -> Ints:
-        columns = [rows.column(g) for g in self.shape.groups]
-        known = self._slots.size
-        slots = self._slots.find(columns)
-        if self._slots.size > known:  # new keys have the next numbers
-            fresh = np.flatnonzero(slots >= known)
-            firsts = fresh[np.unique(slots[fresh], return_index=True)[1]]
-            for i, column in enumerate(columns):
-                grown = pa.chunked_array([*self._groups[i].chunks, *column.take(pa.array(firsts)).chunks], column.type)
-                self._groups[i] = grown if grown.num_chunks < 64 else pa.chunked_array([grown.combine_chunks()])
-            self._make_room()
-        return slots
-
     def _make_room(self) -> None:
-        size, have = self._slots.size, len(self._rows)
+        size, have = self._groups.size, len(self._rows)
         if size <= have:
             return
         size = max(size, 2 * have, 1024)
@@ -234,7 +224,10 @@ class Running:
             values = _whole_numbers(column)[order]
             for function in wanted:
                 chosen = values if nulls is None else np.where(nulls, _START[function], values)
-                kept[function, name] = _REDUCE[function].reduceat(chosen, begins)
+                if function == "sum":
+                    kept[function, name] = _sums(chosen, begins, int(counts.max()), name)
+                else:
+                    kept[function, name] = _REDUCE[function].reduceat(chosen, begins)
         return Values(counts, valid, kept)
 
     def _at(self, slots: Ints) -> Values:
@@ -266,7 +259,7 @@ class Running:
         arrays = []
         for item in self.shape.items:
             if not item.function:
-                arrays.append(self._groups[self.shape.groups.index(item.column or "")].take(pa.array(slots)))
+                arrays.append(self._groups.column(item.column or "", slots))
                 continue
             found, nulls = values.shown(item)
             array = pa.array(found, mask=nulls)
@@ -297,9 +290,9 @@ class Values:
         kept = {}
         for (function, name), mine in self.kept.items():
             theirs = other.kept[function, name]
-            if function == "sum" and len(mine) and float(np.abs(mine.astype(float) + theirs).max()) > _HUGE:
-                raise EngineError(f'the sum of "{name}" is too large for BIGINT')
-            kept[function, name] = _REDUCE[function](mine, theirs)
+            both = kept[function, name] = _REDUCE[function](mine, theirs)
+            if function == "sum" and (((mine ^ both) & (theirs ^ both)) < 0).any():  # it has the sign of neither
+                raise _too_large(name)
         valid = {c: v + other.valid[c] for c, v in self.valid.items()}
         return Values(self.rows + other.rows, valid, kept)
 
@@ -317,6 +310,21 @@ class Values:
 
 
 _REDUCE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+
+
+def _sums(values: Ints, begins: Ints, longest: int, name: str) -> Ints:
+    """The sums of runs of at most `longest` values; NumPy's alone would go round at the end of BIGINT."""
+    if max(float(values.max()), -float(values.min())) * longest < _SURE:
+        return np.add.reduceat(values, begins)
+    exact = np.add.reduceat(values.astype(object), begins)
+    try:
+        return exact.astype(np.int64)
+    except OverflowError:
+        raise _too_large(name) from None
+
+
+def _too_large(name: str) -> EngineError:
+    return EngineError(f'the sum of "{name}" is too large for BIGINT')
 
 
 def _kept_as(item: Item) -> str:

@@ -23,6 +23,7 @@ from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
 from millpond.durable import disk_errors
+from millpond.errors import MillpondError
 from millpond.ingest.shards import shard_numbers
 from millpond.network import snapshots
 from millpond.network.evaluate import Evaluator
@@ -146,6 +147,7 @@ class Shard:
         self._catalog = Catalog()
         self._evaluator: Evaluator | None = None
         self._made: dict[str, tuple[str, int]] = {}
+        self._refused: dict[str, str] = {}  # by folder: queries whose windows could not be filled, and why
 
     def close(self) -> None:
         if self._evaluator is not None:
@@ -180,8 +182,9 @@ class Shard:
             task.table,
             task.shard,
             sent,
-            {n.prepared.query.folder: n.progress for n in nodes},
-            {n.prepared.query.folder: n.error for n in nodes if n.error is not None},
+            {f: Progress(*task.progress[f]) for f in self._refused}
+            | {n.prepared.query.folder: n.progress for n in nodes},
+            self._refused | {n.prepared.query.folder: n.error for n in nodes if n.error is not None},
             self._evaluator.held(),
             worker_name(),
         )
@@ -220,7 +223,7 @@ class Shard:
         definitions = self._load(task)
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
         self._evaluator = Evaluator(past, threads=1)
-        self._made = {}
+        self._made, self._refused = {}, {}
         table = self._catalog.streaming[task.table]
         inlet = self._evaluator.open(table)
         if task.before.complete is not None:
@@ -239,6 +242,7 @@ class Shard:
         assert isinstance(past, ShardPast)
         past.look_again(self._catalog)
         queries = self._catalog.queries
+        self._refused = {}
         for name, made in list(self._made.items()):
             if name not in definitions.queries or made != (queries[name].folder, queries[name].made):
                 self._evaluator.drop(name, keep_inlets=True)
@@ -249,13 +253,18 @@ class Shard:
         past.close()
 
     def _add(self, name: str, task: ShardTask) -> None:
+        """Take up a query. One that fails at that has failed like any other: the rest do not notice."""
         assert self._evaluator is not None
         query = self._catalog.queries[name]
         key = (task.run_id, query.folder, query.made)
-        prepared = _prepared.get(key)
-        if prepared is None:
-            prepared = _prepared[key] = prepare(query, self._catalog)
-        self._evaluator.add(prepared, Progress(*task.progress[query.folder]))
+        try:
+            prepared = _prepared.get(key)
+            if prepared is None:
+                prepared = _prepared[key] = prepare(query, self._catalog)
+            self._evaluator.add(prepared, Progress(*task.progress[query.folder]))
+        except MillpondError as error:
+            self._refused[query.folder] = str(error)
+            return
         self._made[name] = (query.folder, query.made)
 
     def _load(self, task: ShardTask) -> Definitions:
@@ -351,21 +360,34 @@ def read_outcome(path: str) -> Outcome:
     return outcome
 
 
-def merged(outcomes: list[Outcome]) -> tuple[dict[str, list[pa.Table]], dict[str, Progress], dict[str, str]]:
-    """The shards of a table together: what each query sent, how far it is, what went wrong."""
+@dataclass(frozen=True)
+class Merged:
+    """The shards of a table together: what each query sent, and by its folder how far it is and what went wrong."""
+
+    sent: dict[str, list[pa.Table]]
+    progress: dict[str, Progress]
+    errors: dict[str, str]
+
+
+def merged(outcomes: list[Outcome]) -> Merged:
+    """A query that failed in a shard is as far as it is there: beyond that, what the others sent is not all of it."""
     sent: dict[str, list[pa.Table]] = {}
     progress: dict[str, list[Progress]] = {}
     errors: dict[str, str] = {}
+    unbegun: set[str] = set()  # that failed before their first instant
     for outcome in outcomes:
         errors |= outcome.errors
         for name, rows in outcome.sent.items():
             sent.setdefault(name, []).append(rows)
         for folder, one in outcome.progress.items():
             progress.setdefault(folder, []).append(one)
-    return sent, {folder: _together(found) for folder, found in progress.items()}, errors
+            if folder in outcome.errors and one.complete is None:
+                unbegun.add(folder)
+    together = {folder: Progress() if folder in unbegun else _together(found) for folder, found in progress.items()}
+    return Merged(sent, together, errors)
 
 
 def _together(found: list[Progress]) -> Progress:
-    begun = [p.complete for p in found if p.complete is not None]
-    lasts = [p.last for p in found if p.last is not None]
-    return Progress(min(begun, default=None), max(lasts, default=None))
+    complete = min((p.complete for p in found if p.complete is not None), default=None)
+    lasts = [p.last for p in found if p.last is not None and complete is not None and p.last < complete]
+    return Progress(complete, max(lasts, default=None))

@@ -23,12 +23,20 @@ from sqlglot.tokenizer_core import TokenType
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
 from millpond.network.prepare import Prepared, prepare
+from millpond.query.approximate import is_approximate
 from millpond.schema import Column, DataType, Schema
 from millpond.sql.dialect import Millpond, read_tree, tokenize
 
 PREFIX = "__partial_"
+_SUFFIX = ".partial"
 _REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
 _BIGINT = DataType("BIGINT")
+
+
+def both_folders(folder: str) -> tuple[str, str]:
+    """The folders under which a query and its first step are known, if it has one; given either."""
+    whole = folder.removesuffix(_SUFFIX)
+    return whole, whole + _SUFFIX
 
 
 ColumnsOf = Callable[[Prepared], Iterable[Column]]
@@ -52,6 +60,8 @@ def split(
     tree = read_tree(query.sql, tokenize(query.sql))
     group = tree.args.get("group")
     if not isinstance(tree, exp.Select) or group is None or any(tree.args.get(c) for c in _REFUSED):
+        return None
+    if any(is_approximate(call) for call in tree.find_all(exp.Anonymous)):  # not of what the shards send
         return None
     if not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
         return None
@@ -212,7 +222,7 @@ class _Parts:
             name=name,
             sql=f"SELECT {', '.join(items)} {body} GROUP BY {', '.join(groups)}",
             columns=Schema(tuple(columns)),
-            folder=f"{query.folder}.partial",
+            folder=query.folder + _SUFFIX,
             history=None,
         )
         keys = ", ".join(f"`g{i}`" for i in range(len(groups)))

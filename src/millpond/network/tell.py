@@ -7,7 +7,7 @@ import pyarrow as pa
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
 from millpond.network.idle import is_idle
-from millpond.network.kinds import INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
+from millpond.network.kinds import APPROXIMATE, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
 from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, bases, prepare
 from millpond.network.runner import Network
@@ -78,6 +78,7 @@ _KINDS = {
     NEIGHBOURS: "key by key, for the keys that change",
     NEWEST: "row by row, each with those before it of its key",
     RUNNING: "group by group, for the groups that change",
+    APPROXIMATE: "group by group, in synopses with the error it allows",
     INSTANTS: "instant by instant",
 }
 

@@ -30,6 +30,7 @@ from millpond.catalog import (
     StreamingTable,
 )
 from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
+from millpond.query.approximate import rewrite_approximate
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
@@ -109,6 +110,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
             _settle_where(scope, uses, sql)
         aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
         name_outputs(tree)
+        rewrite_approximate(tree, functions, sql)
         known: dict[str, object] = {u.name: dict.fromkeys([*u.columns.names, SEQ], "INT") for u in uses.values()}
         tree = qualify(
             tree,

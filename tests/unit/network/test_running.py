@@ -108,3 +108,54 @@ def test_what_cannot_be_kept_is_refused_with_the_reason(tmp_path: object, select
         with pytest.raises(millpond.UnsupportedSql) as refusal:
             db.sql(f"CREATE CONTINUOUS QUERY q AS {select} SAMPLE REALTIME")
     assert reason in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "fits"),
+    [
+        ([2**62, 2**62 - 1], True),
+        ([2**62, 2**62], False),
+        ([2**62] * 4, False),  # which goes round to 0
+        ([-(2**63), 1], True),
+        ([-(2**63), -1], False),
+        ([2**63 - 1, 2**63 - 1, -(2**63), -(2**63) + 1], True),
+    ],
+    ids=["most", "one more", "round", "least", "one less", "there and back"],
+)
+def test_a_sum_is_exact_up_to_the_end_of_bigint_and_fails_beyond(values: list[int], fits: bool) -> None:
+    schema = pa.schema([("k", pa.int32()), ("x", pa.int64())])
+    shape = Shape(("k",), (Item("", "k"), Item("sum", "x")), None)
+    at_once = Running(shape, schema, -1)
+    rows = pa.Table.from_pydict({"k": [1] * len(values), "x": values}, schema=schema)
+    if not fits:
+        with pytest.raises(millpond.EngineError, match="too large for BIGINT"):
+            at_once.take_in(rows, np.zeros(len(values), dtype=np.int64))
+        one_by_one = Running(shape, schema, -1)
+        with pytest.raises(millpond.EngineError, match="too large for BIGINT"):
+            for i in range(len(values)):
+                one_by_one.take_in(rows.slice(i, 1), np.zeros(1, dtype=np.int64))
+    else:
+        at_once.take_in(rows, np.zeros(len(values), dtype=np.int64))
+        assert at_once.content().column("1").to_pylist() == [sum(values)]
+
+
+def test_all_nans_are_one_group(tmp_path: object) -> None:
+    with millpond.connect(f"{tmp_path}/pond", shards=2) as db:
+        db.sql("CREATE STREAMING TABLE p (vid INT, x DOUBLE, t BIGINT) TIMESTAMP BY t SHARD BY vid")
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT x, COUNT(*) AS n FROM p [UNBOUNDED] GROUP BY x SAMPLE INTERVAL 1")
+        db.sql("CREATE CONTINUOUS QUERY w AS SELECT COUNT(*) AS n FROM p [x ROWS 1] SAMPLE INTERVAL 1")
+        nan = float("nan")
+        db.append("p", [(1, nan, 1), (2, nan, 1), (1, 0.0, 1), (2, -0.0, 1), (1, nan, 1)])
+        db.advance("p", 2)
+        db.tick()
+        assert sorted(row[1] for row in db.sql("SELECT * FROM q").rows()) == [2, 3]
+        assert db.sql("SELECT n FROM w").rows() == [(2,)]
+
+
+def test_now_is_refused_where_a_window_only_grows(tmp_path: object) -> None:
+    with millpond.connect(f"{tmp_path}/pond", shards=2) as db:
+        db.sql("CREATE STREAMING TABLE p (vid INT, t BIGINT) TIMESTAMP BY t SHARD BY vid")
+        with pytest.raises(millpond.MillpondError, match="grows without bound") as caught:
+            db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid, COUNT(*) AS n FROM p [UNBOUNDED] WHERE t > NOW() - 2 "
+                   "GROUP BY vid SAMPLE INTERVAL 1")  # fmt: skip
+        assert "NOW()" in str(caught.value)

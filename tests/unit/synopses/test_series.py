@@ -59,7 +59,7 @@ def as_dict(pairs: Pairs) -> dict[tuple[int, int], float]:
     keep=st.integers(1, 40),
     window=st.integers(1, 40),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_moving_statistics_are_those_of_the_last_slots(
     seed: int, shape: tuple[int, int], keep: int, window: int
 ) -> None:
@@ -91,7 +91,7 @@ def test_moving_statistics_are_those_of_the_last_slots(
     absolute=st.booleans(),
     block=st.sampled_from([3, 7, 1024]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_pairs_above_are_all_and_only_those_above(
     seed: int, window: int, threshold: float, absolute: bool, block: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_pairs_above_are_all_and_only_those_above(
 
 
 @given(seed=st.integers(0, 10_000), window=st.integers(3, 40), count=st.integers(1, 150), absolute=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_top_pairs_are_the_highest_of_all_slot_after_slot(seed: int, window: int, count: int, absolute: bool) -> None:
     values = related(np.random.default_rng(seed), 14, 46)
     monitor = fed(values[:, :40], 40)
@@ -234,7 +234,7 @@ def test_a_series_that_does_not_fill_the_window_has_no_correlation() -> None:
     monitor = fed([[1.0, 2, 3, 4], [2.0, 4, 6, 8.5], [np.nan, 1, 2, 3], [5.0, 5, 5, 5]], 4)
     query = Correlation(4, ((0, 1), (1, 0), (0, 2), (0, 3)))
     found = monitor.ask(query)
-    assert found[0] == found[1] == pytest.approx(np.corrcoef([1, 2, 3, 4], [2, 4, 6, 8.5])[0, 1])
+    assert found[:2] == pytest.approx(np.corrcoef([1, 2, 3, 4], [2, 4, 6, 8.5])[0, 1])
     assert np.isnan(found[2:]).all()
     assert monitor.ask(Correlation(3, ((0, 2),)))[0] == pytest.approx(1)
     assert as_dict(monitor.ask(PairsAbove(4, 0.5))).keys() == {(0, 1)}

@@ -11,7 +11,8 @@ every slot, normally distributed), and products of the projected rows, again sca
 true correlation is r, then atanh of such a product is close to normal with mean atanh(r) and deviation 1 / sqrt(d - 2)
 (Fisher). So a pair at the threshold is missed with probability `miss`, one further above it less often, and one that is missed in
 this slot is looked at anew in the next. Nothing is reported wrongly: candidates are checked as before. d is chosen so that of
-pairs that are not correlated one in ten thousand becomes a candidate; where d is not much smaller than w, nothing is projected.
+pairs that are not correlated at most one in ten thousand becomes a candidate; where d is not much smaller than w, nothing is
+projected. It pays where few pairs come near the threshold, as with changes of prices; among prices themselves many do.
 
 A series takes part when it has values in the whole window and is not constant in it.
 """
@@ -37,6 +38,8 @@ STRIP = 1 << 20
 """Values that are centred or compared at once."""
 FALSE_ALARMS = 1e-4
 """Of uncorrelated pairs, how many may become candidates by a projection."""
+FEWEST_DIRECTIONS = 64
+"""So that products are not off by much, and few pairs are candidates that are only near the threshold."""
 CONSTANT = 1e-13
 """A length about the mean below this part of the length about zero is rounding, not movement."""
 
@@ -174,7 +177,7 @@ def _directions(width: int, aim: float, miss: float, seed: int) -> Singles | Non
         return None
     normal = NormalDist()
     far = normal.inv_cdf(1 - miss) + normal.inv_cdf(1 - FALSE_ALARMS)
-    count = max(8, ceil((far / atanh(aim)) ** 2) + 2)
+    count = max(FEWEST_DIRECTIONS, ceil((far / atanh(aim)) ** 2) + 2)
     if 2 * count > width:
         return None
     return np.random.default_rng(seed).standard_normal((width, count), dtype=np.float32)

@@ -1,0 +1,158 @@
+"""Approximate aggregates in SQL: within the error, against the exact query beside them, however rows come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import millpond
+from millpond.network import approximate
+from millpond.network.approximate import Approximated, Clock, Item, Measure, Shape
+
+SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
+EPS = 0.2
+COUNT, VALUES, SUM = Measure("count", None, EPS), Measure("count", "x", EPS), Measure("sum", "x", EPS)
+MEASURED = tuple(Item("", m, shown) for m in (COUNT, VALUES, SUM) for shown in ("value", "lower", "upper"))
+
+
+def table(rows: list[tuple]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [[] for _ in SCHEMA]
+    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+
+
+def check(found: pa.Table, groups: tuple[str, ...], rows: list[tuple]) -> None:
+    """`found` against the rows of the window themselves."""
+    truth: dict[tuple, list] = {}
+    for k, name, x, _ in rows:
+        truth.setdefault(tuple({"k": k, "name": name}[g] for g in groups), []).append(x)
+    if not groups:
+        truth.setdefault((), [])
+    shown = list(zip(*(c.to_pylist() for c in found.columns), strict=True))
+    assert sorted((r[: len(groups)] for r in shown), key=repr) == sorted(truth, key=repr)
+    for row in shown:
+        values = truth[row[: len(groups)]]
+        known = [v for v in values if v is not None]
+        exact = (len(values), len(known), sum(known) if known else None)
+        for place, right in enumerate(exact):
+            value, lower, upper = row[len(groups) + 3 * place :][:3]
+            if right is None:
+                assert value is lower is upper is None
+            else:
+                assert lower <= right <= upper
+                assert abs(value - right) <= EPS * right
+
+
+@pytest.mark.parametrize("groups", [("k", "name"), ("k",), ()], ids=["two columns", "one integer", "none"])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10_000), interval=st.integers(0, 12), slide=st.sampled_from([None, 1, 3, 5]))
+def test_groups_are_those_of_the_window_and_numbers_within_the_error(
+    groups: tuple[str, ...], data: Any, seed: int, interval: int, slide: int | None
+) -> None:
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.integers(0, 60, 400)).tolist()
+    rows = [(rng.choice([None, 1, 2, 7]), str(rng.choice(["a", "b"])), rng.choice([None, 0, 1, 9]), t) for t in times]
+    rows = [(None if k is None else int(k), n, None if x is None else int(x), t) for k, n, x, t in rows]
+    shape = Shape(groups, (*(Item(g) for g in groups), *MEASURED))
+    instants = [t for t in range(75) if slide is None or t % slide == 0]
+    chosen = sorted(data.draw(st.sets(st.sampled_from(instants), min_size=1, max_size=8)))
+    held = Approximated(shape, SCHEMA, -1, interval, slide)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approximate, "_FEW", 2)  # let groups go early
+        for instant in chosen:
+            part = [r for r in rows if held.upto < r[3] <= instant]
+            held.upto = instant
+            held.take_in(table(part), np.array([r[3] for r in part], dtype=np.int64))
+            check(held.content(), groups, [r for r in rows if instant - interval <= r[3] <= instant])
+
+
+@given(
+    interval=st.integers(0, 200), slide=st.integers(1, 20), instant=st.integers(-10, 10), time=st.integers(-400, 400)
+)
+@settings(max_examples=300, deadline=None)
+def test_the_clock_leaves_every_row_in_its_windows(interval: int, slide: int, instant: int, time: int) -> None:
+    clock = Clock(interval, slide)
+    now, then = clock(np.array([instant * slide, time], dtype=np.int64)).tolist()
+    assert (now - clock.window < then <= now) == (instant * slide - interval <= time <= instant * slide)
+
+
+def test_places_of_groups_that_are_gone_go_to_others() -> None:
+    shape = Shape(("k",), (Item("k"), Item("", COUNT, "value")))
+    held = Approximated(shape, SCHEMA, -1, 9, 1)
+    for turn in range(20):
+        keys = np.arange(3000) + 3000 * turn
+        held.upto = 10 * turn + 5
+        rows = pa.Table.from_arrays([pa.array(keys, pa.int32())], names=["k"])
+        held.take_in(rows, np.full(3000, held.upto))
+        found = held.content()
+        assert sorted(found.column(0).to_pylist()) == keys.tolist()
+        assert set(found.column(1).to_pylist()) == {1.0}
+    assert held._used <= 9000
+
+
+def test_history_is_read_in_stretches_that_cover_the_window_once() -> None:
+    shape = Shape((), (Item("", COUNT, "value"),))
+    for interval, upto in ((0, 5), (7, 5), (100, 33), (86_400_000_000, 1_700_000_000_000_000)):
+        stretches = list(Approximated(shape, SCHEMA, upto, interval, None).past())
+        assert stretches[0][0] == upto - interval
+        assert stretches[-1][1] == upto
+        assert all(a[1] + 1 == b[0] for a, b in zip(stretches, stretches[1:], strict=False))
+        assert len(stretches) <= approximate.SLICES
+
+
+QUERIES = {
+    "near": "SELECT seg, APPROX_COUNT(*, 0.1) AS n, APPROX_SUM(toll, 0.1) AS s, APPROX_COUNT_LOWER(toll, 0.1) AS low,"
+    " APPROX_COUNT_UPPER(toll, 0.1) AS high FROM tolls [INTERVAL '30' SECOND] WHERE seg <> 3 GROUP BY seg",
+    "exact": "SELECT seg, COUNT(*) AS n, SUM(toll) AS s, COUNT(toll) AS low, COUNT(toll) AS high"
+    " FROM tolls [INTERVAL '30' SECOND] WHERE seg <> 3 GROUP BY seg",
+}
+
+
+def feed(db: Any, rng: np.random.Generator, begin: int, end: int) -> None:
+    rows = []
+    for t in range(begin, end):
+        for seg in rng.integers(0, 5, rng.integers(0, 60)).tolist():
+            toll = int(rng.integers(0, 40))
+            rows.append(f"({seg}, {toll if toll else 'NULL'}, {t})")
+    db.sql("INSERT INTO tolls VALUES " + ", ".join(rows))
+    db.tick()
+
+
+def compare(db: Any) -> int:
+    found = {q: db.sql(f"SELECT * FROM {q}").arrow().to_pylist() for q in QUERIES}
+    exact = {(r["seg"], r["instant"]): r for r in found["exact"]}
+    assert {(r["seg"], r["instant"]) for r in found["near"]} == set(exact)
+    for row in found["near"]:
+        right = exact[row["seg"], row["instant"]]
+        assert abs(row["n"] - right["n"]) <= 0.1 * right["n"]
+        assert abs(row["s"] - right["s"]) <= 0.1 * right["s"]
+        assert row["low"] <= right["low"] <= row["high"]
+    return len(exact)
+
+
+@pytest.mark.parametrize("key", ["seg", "other"], ids=["in shards", "whole"])
+def test_a_continuous_query_is_within_the_error_of_the_exact_one_also_after_a_restart(key: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    folder = tmp_path / "pond"
+    with millpond.connect(folder, shards=2) as db:
+        db.sql(
+            f"CREATE STREAMING TABLE tolls (seg INT, toll INT, t BIGINT) TIMESTAMP BY t SHARD BY {'seg' if key == 'seg' else 'toll'}"
+        )
+        for name, text in QUERIES.items():
+            db.sql(f"CREATE CONTINUOUS QUERY {name} AS {text} SAMPLE INTERVAL '5' SECOND RANGE UNBOUNDED")
+        feed(db, rng, 1, 40)
+        feed(db, rng, 40, 90)
+        before = compare(db)
+        assert before > 40
+        shown = "\n".join(r["plan"] for r in db.sql("EXPLAIN CONTINUOUS QUERY near").arrow().to_pylist())
+        assert "synopses" in shown
+        held = db.sql("SHOW STATE").arrow().to_pylist()
+        assert any(r["holder"] == "near" and "synopses of" in r["what"] for r in held)
+    with millpond.connect(folder) as db:
+        feed(db, rng, 90, 140)
+        assert compare(db) > before

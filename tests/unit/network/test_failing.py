@@ -1,0 +1,100 @@
+"""A query that fails stops at the instant at which it failed, says so, and disturbs no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import millpond
+
+TABLE = "CREATE STREAMING TABLE p (vid INT, spd INT, seg INT, big BIGINT, t BIGINT) TIMESTAMP BY t SHARD BY vid"
+IN_STEPS = "SELECT seg, COUNT(*) AS n FROM p [INTERVAL 1] WHERE 10 / spd > 1 GROUP BY seg SAMPLE INTERVAL 1"
+BAD = 5  # the time of a row over which 10 / spd fails
+
+
+def rows(time: int, bad: bool = False) -> list[tuple[int, int, int, int, int]]:
+    return [(vid, 0 if bad and vid == 3 else vid + 1, vid % 2, 1, time) for vid in range(6)]
+
+
+def fill(db: millpond.Pond, first: int, last: int, *, bad: int | None = None, every: int = 1) -> None:
+    for time in range(first, last + 1):
+        db.append("p", rows(time, time == bad))
+        db.advance("p", time + 1)
+        if (time - first + 1) % every == 0:
+            db.tick()
+    db.tick()
+
+
+def state(db: millpond.Pond, name: str) -> tuple[str, str | None]:
+    found = {r[0]: r for r in db.sql("SHOW CONTINUOUS QUERIES").rows()}[name]
+    return found[1], found[6]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT vid, 10 / spd AS x FROM p [NOW] SAMPLE REALTIME",
+        "SELECT vid, 10 / MIN(spd) AS x FROM p [INTERVAL 1] GROUP BY vid SAMPLE INTERVAL 1",
+        "SELECT ISTREAM vid, 10 / spd AS x, t FROM p [vid ROWS 2] SAMPLE REALTIME",
+        "SELECT ISTREAM vid, COUNT(*) AS n FROM p [UNBOUNDED] WHERE 10 / spd > 1 GROUP BY vid SAMPLE REALTIME",
+        "SELECT vid, COUNT(*) AS n FROM p [UNBOUNDED] WHERE 10 / spd > 1 GROUP BY vid SAMPLE INTERVAL 1",
+        IN_STEPS,
+    ],
+)
+@pytest.mark.parametrize("every", [1, 20])
+def test_everything_before_the_failing_instant_is_sent_and_nothing_from_it_on(
+    tmp_path: Path, sql: str, every: int
+) -> None:
+    """One shard fails; what the others find at that instant or later would be part of a result."""
+    sent = []
+    for shards in (1, 4):
+        with millpond.connect(tmp_path / str(shards), auto_archive=False) as db:
+            db.sql(f"{TABLE} WITH (shards = {shards})")
+            db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {sql}")
+            fill(db, 1, 9, bad=BAD, every=every)
+            assert state(db, "q") == ("failed", "the query failed: division by zero")
+            sent.append(sorted(row[:-1] for row in db.resume("q").fetch()))
+    assert sent[0] == sent[1]
+    assert {row[-1] for row in sent[0]} == set(range(1, BAD))
+
+
+def test_a_query_in_two_steps_that_failed_is_taken_up_again(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql(f"{TABLE} WITH (shards = 4)")
+        db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {IN_STEPS}")
+        assert db.network.placed("__partial_q") == "p"
+        fill(db, 1, 9, bad=BAD)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        fill(db, 10, 11)
+        assert state(db, "q")[0] == "failed"
+        assert {row[-2] for row in db.resume("q").fetch()} == set(range(1, BAD))
+        db.sql("RESUME CONTINUOUS QUERY q")
+        fill(db, 12, 14)
+        assert state(db, "q") == ("running", None)
+        assert [row[1] for row in db.resume("q", since=12).fetch()] == [6] * 6
+
+
+def test_a_paused_query_in_two_steps_begins_where_time_stands(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql(f"{TABLE} WITH (shards = 4)")
+        db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {IN_STEPS}")
+        fill(db, 1, 3)
+        db.sql("PAUSE CONTINUOUS QUERY q")
+        fill(db, 4, 6)
+        db.sql("RESUME CONTINUOUS QUERY q")
+        fill(db, 7, 8)
+        assert sorted({row[-2] for row in db.resume("q").fetch()}) == [1, 2, 3, 7, 8]
+
+
+def test_a_query_that_cannot_be_filled_from_history_stops_no_other(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql(f"{TABLE} WITH (shards = 2)")
+        db.append("p", [(1, 1, 1, 2**62, 1), (1, 1, 1, 2**62, 2)])
+        db.advance("p", 3)
+        db.tick()
+        db.sql("CREATE CONTINUOUS QUERY good AS SELECT vid FROM p [NOW] SAMPLE REALTIME")
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid, SUM(big) AS s FROM p [UNBOUNDED] GROUP BY vid SAMPLE INTERVAL 1")
+        fill(db, 4, 5)
+        assert state(db, "q") == ("failed", 'the sum of "big" is too large for BIGINT')
+        assert len(db.resume("good").fetch()) == 12
