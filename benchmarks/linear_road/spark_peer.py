@@ -16,14 +16,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession, functions
 
-from benchmarks.linear_road.running import ROUND, Answers, in_rounds
+from benchmarks.linear_road.running import ROUND, Answers
 from linear_road import records, travel
 from linear_road.application import read_batches
 
@@ -172,14 +170,20 @@ class SparkPeer:
             raise
 
     def _take_all(self, batch: DataFrame) -> None:
-        asked = batch.where("Type <> 0").toArrow()
-        rounds = _rounds(batch.inputFiles())
-        for first, last, rows in rounds:
+        seen = Observation()
+        time_of = functions.col("Time")
+        about = (functions.min(time_of).alias("first"), functions.max(time_of).alias("last"), functions.count("*").alias("rows"))
+        asked = batch.observe(seen, *about).where("Type <> 0").toArrow()
+        found = seen.get
+        if not found["rows"]:
+            return
+        rounds = _rounds(found["first"], found["last"])
+        for first, last in rounds:
             begin = time.perf_counter()
             part = batch if len(rounds) == 1 else batch.where(f"Time BETWEEN {first} AND {last}")
             here = asked.filter(pc.and_(pc.greater_equal(asked["Time"], first), pc.less_equal(asked["Time"], last)))
             self._take(first, last, part, here)
-            self.batches.append((last, rows, time.perf_counter() - begin))
+            self.batches.append((last, found["rows"] // len(rounds), time.perf_counter() - begin))
             self.answered = last + 1
 
     def _take(self, first: int, last: int, batch: DataFrame, asked: pa.Table) -> None:
@@ -274,11 +278,14 @@ def _of(asked: pa.Table, kind: int) -> pa.Table:
     return asked.filter(pc.equal(asked["Type"], kind))
 
 
-def _rounds(files: list[str]) -> list[tuple[int, int, int]]:
-    """The half minutes that some files are about: first and last second, and the tuples."""
-    paths = sorted(unquote(urlparse(name).path) for name in files)
-    times = pa.concat_tables([pa.parquet.read_table(path, columns=["Time"]) for path in paths])
-    return [(first, last, rows.num_rows) for first, last, rows in in_rounds(times)]
+def _rounds(first: int, last: int) -> list[tuple[int, int]]:
+    """The half minutes that these seconds are in: the first and the last second of each, as far as it is asked for.
+
+    >>> _rounds(58, 61)
+    [(58, 59), (60, 61)]
+    """
+    starts = range(first // ROUND * ROUND, last + 1, ROUND)
+    return [(max(first, start), min(last, start + ROUND - 1)) for start in starts]
 
 
 def _journeys(means: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

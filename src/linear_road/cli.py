@@ -1,4 +1,4 @@
-"""The `millpond linearroad` commands: generate, run, validate, report. A thin face: the work is done in the modules it calls.
+"""The `millpond linearroad` commands. A thin face: the work is done in the modules it calls.
 
 What they need is imported when a command runs, so that `millpond --help` stays quick. Mistakes become `MillpondError`s with
 what is wrong, where, and what to do; the `millpond` command prints them and ends with 1.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import math
 import shlex
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from linear_road.questions import Questions
-    from linear_road.run import RunConfig
+    from linear_road.run import Moment, Run, RunConfig
     from linear_road.survey import Facts
     from linear_road.validator import Verdict
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Linear Road, the benchmark of stream systems: make traffic, answer it, check the answers.",
-    short_help="Linear Road, the benchmark: generate, run, validate, report.",
+    short_help="Linear Road, the benchmark: generate, run, validate, rate, report.",
 )
 
 
@@ -323,6 +324,66 @@ def judge(
     if (output.parent / run_folder.BEGUN).exists():
         (output.parent / "verdict.json").write_text(verdict.to_json(), "utf-8")
     return verdict
+
+
+# --- rate -------------------------------------------------------------------------------------------------------------
+@app.command(short_help="Find how many expressways this machine can answer in time.")
+def rate(
+    out: Annotated[Path, typer.Option("--out", help="The folder of the rating.", show_default=False)],
+    minutes: Annotated[
+        str, typer.Option("--minutes", help="The stretch of the three hours; its second half goes in real time.")
+    ] = "160-180",
+    first: Annotated[float, typer.Option("--first", help="The L to begin with.", min=0.5)] = 1.0,
+    most: Annotated[float, typer.Option("--max", help="The largest L to try.", min=0.5)] = 128.0,
+    days: Annotated[int, typer.Option("--days", help="Days of history to generate and load.", min=0, max=70)] = 70,
+    otq: Annotated[
+        int, typer.Option("--otq", help="One-time queries a minute beside it (L++): 20, 100, 200.", min=0)
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of the traffic.", min=0)] = 7,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep inputs and ponds, which are large.")] = False,
+) -> None:
+    """Search the L-rating: double L until a trial fails, then halve the gap. A trial generates the stretch, loads the history,
+    replays the first half fast, hands the second over in real time, and validates every answer. OUT/rating.json says what was
+    found, which part ran in real time, and on what machine. A trial takes about twice as long as its stretch, and at large L
+    gigabytes of disk.
+
+    Example: millpond linearroad rate --out rating --first 8 --max 64
+    """
+    from rich.console import Console
+
+    from linear_road import rate as rating
+    from linear_road.progress import say
+
+    with _plain_errors():
+        start, _, end = minutes.partition("-")
+        if not (start.isdigit() and end.isdigit() and int(start) + 2 <= int(end) <= 180):
+            raise millpond.MillpondError(f'--minutes "{minutes}" is no stretch', hint="Give two minutes, like 160-180.")
+        console = Console()
+        middle = (int(start) + int(end)) // 2
+        config = rating.RateConfig(
+            out, first, most, start=int(start), timed=middle, end=int(end), seed=seed, days=days, otq=otq, keep=keep
+        )
+        found = rating.rate(config, lambda text: say(console, text), _now_and_then(console))
+        say(console, f"L = {found['rating']:g}, minutes {middle} to {end} in real time; {out / rating.RESULT}")
+
+
+def _now_and_then(console: Console) -> Callable[[Moment, Run], None]:
+    """A line every ten seconds on how a trial stands."""
+    from linear_road.progress import say
+
+    told = 0.0
+
+    def watch(moment: Moment, run: Run) -> None:
+        nonlocal told
+        if time.monotonic() - told < 10:
+            return
+        told = time.monotonic()
+        cpu, memory = moment.meters.get("cpu", 0.0), moment.meters.get("rss_mb", 0.0)
+        waiting = moment.handed + 1 - moment.answered
+        gist = f"  second {moment.handed}, {waiting} to be answered, {moment.rate:,.0f} tuples/s"
+        say(console, f"{gist}, tick {moment.tick:.2f} s, {cpu:.1f} cores, {memory / 1000:.1f} GB")
+
+    return watch
 
 
 # --- report -----------------------------------------------------------------------------------------------------------

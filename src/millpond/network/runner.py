@@ -366,6 +366,8 @@ class Network:
         """Where a new query begins: where time stands, or at the time it was told."""
         if prepared.query.reads[0].startswith(PREFIX):  # the second of two steps goes with the first
             return self.state.progress[self._catalog.queries[prepared.query.reads[0]].folder]
+        if all(self._is_empty(u.table.name) for u in prepared.streams):
+            return Progress()  # it begins with the first row, whenever it was made
         known = [self._complete(u.table.name) for u in prepared.streams]
         complete = min((c for c in known if c is not None), default=None)
         if complete is None:
@@ -380,20 +382,23 @@ class Network:
                     hint="Leave FROM away to begin now.",
                 )
             complete = start
-        if not any(self._had_rows(u.table.name, complete) for u in prepared.streams):
-            return Progress()  # it begins with the first row, as if it had been there before
+        elif not any(self._had_rows(u.table.name, complete) for u in prepared.streams):
+            return Progress()  # had it been there before, it would not have begun either
         if prepared.query.form == "rstream" or None in known:  # if a stream has no time, there was no instant before
             return Progress(complete)
         return Progress(complete, self._instant_before(prepared, complete))
 
+    def _is_empty(self, name: str) -> bool:
+        """Whether no row has ever come from a stream."""
+        if name in self._catalog.queries:
+            return self.state.numbers.get(self._catalog.queries[name].folder, 0) == 0
+        return self.host.stream(name).next_row == 0
+
     def _had_rows(self, name: str, time: int) -> bool:
-        """Whether a stream has had a row before a time. Those it keeps no longer were before any time that still matters."""
+        """Whether a stream has had a row before a time. Rows it keeps no longer were before any time that still matters."""
         assert self._past is not None
         oldest = self._past.oldest_time(name)
-        if oldest is not None:
-            return oldest < time
-        query = self._catalog.queries.get(name)
-        return (self.host.stream(name).next_row if query is None else self.state.numbers.get(query.folder, 0)) > 0
+        return not self._is_empty(name) if oldest is None else oldest < time
 
     def _complete(self, name: str) -> int | None:
         """The time below which the network has read a stream."""

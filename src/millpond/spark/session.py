@@ -47,6 +47,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Workers keep their imports (and later their windows) from tick to tick.
     "spark.python.worker.reuse": "true",
+    "spark.python.authenticate.socketTimeout": "120s",  # a worker that starts on a busy machine is late, not dead
     # Bounded history of finished ticks: it would grow for ever otherwise.
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
