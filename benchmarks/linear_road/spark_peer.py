@@ -12,6 +12,8 @@ limits allow it, and a query over files costs the same for one request as for tw
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -103,6 +105,7 @@ class SparkPeer:
         self.error: BaseException | None = None
 
     def __enter__(self) -> Self:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         self.session = (
             SparkSession.builder.master("local[2]").appName("linear road")
             .config("spark.ui.enabled", "false")

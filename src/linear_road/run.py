@@ -31,7 +31,7 @@ import numpy as np
 import millpond
 from linear_road import application, records
 from linear_road.answers import Clock, Writer
-from linear_road.driver import read_journal
+from linear_road.driver import read_journal, seconds_of
 from linear_road.meters import Meters
 from linear_road.one_time import OneTimeQueries
 
@@ -150,6 +150,17 @@ class Run:
         tell("starting Spark")
         self.db.start()
         self._first_tick(tell)
+        self._warm_up()
+        self._first_tick(tell)
+
+    def _warm_up(self) -> None:
+        """Let time begin with the input, so that the workers evaluate something, and thereby start, before the first tuple."""
+        begin = self.config.start
+        if begin is None:
+            begin = next((second for second, _ in seconds_of(self.config.input)), None)
+        for table in ("reports", "requests"):
+            if begin is not None and self.db.now(table) is None:
+                self.db.advance(table, begin)
 
     def _first_tick(self, tell: Callable[[str], None]) -> None:
         """Wait until the queries are evaluated once, which starts all of Spark; on a busy machine that takes its time."""

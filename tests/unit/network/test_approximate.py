@@ -152,8 +152,88 @@ def test_a_continuous_query_is_within_the_error_of_the_exact_one_also_after_a_re
         assert before > 40
         shown = "\n".join(r["plan"] for r in db.sql("EXPLAIN CONTINUOUS QUERY near").arrow().to_pylist())
         assert "synopses" in shown
+        assert ("in the 2 shards" in shown) == (key == "seg")
         held = db.sql("SHOW STATE").arrow().to_pylist()
         assert any(r["holder"] == "near" and "synopses of" in r["what"] for r in held)
     with millpond.connect(folder) as db:
         feed(db, rng, 90, 140)
         assert compare(db) > before
+
+
+@pytest.fixture(scope="module")
+def pond(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with millpond.connect(tmp_path_factory.mktemp("asked") / "pond", auto_archive=False, engine="duckdb") as db:
+        db.sql("CREATE STREAMING TABLE tolls (seg INT, toll INT, price DOUBLE, t BIGINT) TIMESTAMP BY t")
+        db.append("tolls", [(1, 5, 0.5, 1), (1, None, 1.5, 2), (2, 7, 2.5, 3), (2, -7, 2.5, 9)])
+        yield db
+
+
+def test_a_one_time_query_is_exact(pond: Any) -> None:
+    found = pond.sql(
+        "SELECT seg, APPROX_COUNT(*, 0.5) AS n, approx_count(toll, 0.5) AS c, APPROX_SUM_LOWER(toll, 0.5) AS s,"
+        " APPROX_SUM(price, 0.5) AS p FROM tolls GROUP BY seg HAVING APPROX_COUNT_UPPER(*, 0.5) > 1 ORDER BY seg"
+    )
+    assert found.rows() == [(1, 2.0, 1.0, 5, 2.0), (2, 2.0, 2.0, 0, 5.0)]
+    assert [str(f.type) for f in found.arrow().schema][1:4] == ["double", "double", "int64"]
+    assert pond.sql("SELECT APPROX_COUNT(*, 0.1) FROM tolls WHERE seg = 9").rows() == [(0.0,)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["APPROX_COUNT(*)", "APPROX_SUM(*, 0.1)", "APPROX_SUM(toll, 1)", "APPROX_SUM(toll, 0)", "APPROX_SUM(toll, toll)",
+     "APPROX_COUNT(toll, '0.1')", "APPROX_COUNT(DISTINCT toll, 0.1)", "APPROX_SUM(toll, 0.1, 0.1)"],
+)  # fmt: skip
+def test_calls_that_say_nothing_are_refused(pond: Any, call: str) -> None:
+    with pytest.raises(millpond.MillpondError, match="APPROX_"):
+        pond.sql(f"SELECT {call} FROM tolls")
+
+
+WINDOW = "FROM tolls [INTERVAL '5' SECOND]"
+
+
+@pytest.mark.parametrize(
+    ("text", "in_synopses"),
+    [
+        (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", True),
+        (f"SELECT APPROX_SUM(toll, 0.1) AS n {WINDOW} WHERE UPPER('a') = 'A'", True),
+        (f"SELECT ISTREAM seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n, COUNT(*) AS m {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, APPROX_SUM(price, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, APPROX_SUM(toll + 1, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, 2 * APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} WHERE t = NOW() GROUP BY seg", False),
+        (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg HAVING COUNT(*) > 1", False),
+        ("SELECT seg, APPROX_COUNT(*, 0.1) AS n FROM tolls [ROWS 3] GROUP BY seg", False),
+    ],
+    ids=["grouped", "ungrouped", "istream", "exact beside it", "doubles", "an expression", "a formula", "now", "having", "rows"],
+)  # fmt: skip
+def test_only_what_is_proved_is_held_in_synopses(pond: Any, text: str, in_synopses: bool) -> None:
+    pond.sql(f"CREATE CONTINUOUS QUERY q AS {text} SAMPLE INTERVAL '1' SECOND")
+    try:
+        shown = "\n".join(row[0] for row in pond.sql("EXPLAIN CONTINUOUS QUERY q").rows())
+    finally:
+        pond.sql("DROP CONTINUOUS QUERY q")
+    assert ("synopses" in shown) == in_synopses
+
+
+def test_a_query_without_groups_has_one_row_also_over_nothing(pond: Any) -> None:
+    pond.sql("CREATE STREAMING TABLE few (x INT, t BIGINT) TIMESTAMP BY t")
+    pond.append("few", [(4, 1)])
+    text = "SELECT APPROX_COUNT(*, 0.1) AS n, APPROX_SUM(x, 0.1) AS s FROM few [INTERVAL '2' SECOND]"
+    pond.sql(f"CREATE CONTINUOUS QUERY of_all RANGE UNBOUNDED AS {text} SAMPLE INTERVAL '1' SECOND")
+    pond.append("few", [(5, 2), (None, 7), (1, 8)])
+    pond.tick()
+    rows = pond.sql("SELECT instant, n, s FROM of_all ORDER BY instant").rows()
+    assert rows == [(1, 1, 4), (2, 2, 9), (3, 2, 9), (4, 1, 5), (5, 0, None), (6, 0, None), (7, 1, None)]
+
+
+def test_a_negative_value_stops_the_query_that_sums_it_and_says_so(pond: Any) -> None:
+    pond.sql("CREATE STREAMING TABLE signed (x INT, t BIGINT) TIMESTAMP BY t")
+    pond.append("signed", [(4, 1)])
+    text = "SELECT APPROX_SUM(x, 0.1) AS s FROM signed [INTERVAL '9' SECOND] SAMPLE INTERVAL '1' SECOND"
+    pond.sql(f"CREATE CONTINUOUS QUERY sums RANGE UNBOUNDED AS {text}")
+    pond.append("signed", [(5, 2), (-1, 3), (1, 8)])
+    pond.tick()
+    assert pond.sql("SELECT instant, s FROM sums ORDER BY instant").rows() == [(1, 4), (2, 9)]
+    shown = "\n".join(row[0] for row in pond.sql("EXPLAIN CONTINUOUS QUERY sums").rows())
+    assert "a value must be from 0" in shown
