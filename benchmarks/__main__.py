@@ -12,7 +12,21 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ("startup", "generator", "exchange", "history", "queries", "intake", "many", "flow", "state", "synopses", "correlated", "series")
+NAMES = (
+    "startup",
+    "generator",
+    "exchange",
+    "history",
+    "queries",
+    "intake",
+    "many",
+    "flow",
+    "state",
+    "synopses",
+    "correlated",
+    "series",
+    "linear_road_peers",
+)
 """Quick ones first, so that a mistake shows early."""
 
 

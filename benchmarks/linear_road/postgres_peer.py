@@ -39,7 +39,6 @@ SETTINGS: Final = {
     "max_wal_senders": "0",
     "fsync": "off",  # the paper's System X ran without recovery logging
     "synchronous_commit": "off",
-    "log_min_duration_statement": "1000",
     "jit": "off",  # statements of milliseconds
 }
 _POLL: Final = 0.02
@@ -61,7 +60,9 @@ _STAGING: Final = """
 CREATE TEMP TABLE batch (vid int, t int, pos int, xway smallint, dir smallint, seg smallint, lane smallint, spd smallint)
   ON COMMIT DELETE ROWS
 """
-_REQUESTS: Final = "CREATE TEMP TABLE requests (type int, t int, vid int, xway int, qid int, sinit int, send int, dow int, tod int, day int)"
+_REQUESTS: Final = """
+CREATE TEMP TABLE requests (type int, t int, vid int, xway int, qid int, sinit int, send int, dow int, tod int, day int)
+"""
 # A batch is new to the planner, and not as small as it may think: everything it is joined with goes into a hash table.
 _PLANS: Final = "SET enable_nestloop = off; SET enable_mergejoin = off"
 
@@ -292,7 +293,9 @@ def _copy_out(connection: Any, query: str, names: tuple[str, ...]) -> pa.Table:
     if not text:
         return schema.empty_table()
     return pa.csv.read_csv(
-        io.BytesIO(text), pa.csv.ReadOptions(column_names=list(names)), convert_options=pa.csv.ConvertOptions(column_types=schema)
+        io.BytesIO(text),
+        pa.csv.ReadOptions(column_names=list(names)),
+        convert_options=pa.csv.ConvertOptions(column_types=schema),
     )
 
 

@@ -8,17 +8,18 @@ from the hand-over of that second to the writing of the row.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from benchmarks.harness import command
@@ -83,7 +84,8 @@ class Answers:
             emit = pa.array(np.floor((seconds + late) * 1000) / 1000)
             columns = [emit if name == "emit" else rows[name] for name in ROWS[kind]]
             table = pa.Table.from_arrays(
-                [pa.array(np.full(len(seconds), kind, np.int8)), *columns], names=["kind", *map(str, range(len(columns)))]
+                [pa.array(np.full(len(seconds), kind, np.int8)), *columns],
+                names=["kind", *map(str, range(len(columns)))],
             )
             text = io.BytesIO()
             pa.csv.write_csv(table, text, _PLAIN)
@@ -170,8 +172,6 @@ def _driver(task: Task, folder: Path) -> subprocess.Popen[bytes]:
 
 def _watch(peer: Peer, driver: subprocess.Popen[bytes], task: Task, answers: Answers) -> tuple[float, bool]:
     """Until all is answered or the run is lost: CPU seconds a second of the timed part, and whether it was lost."""
-    import os
-
     start: tuple[float, int] | None = None
     handed: list[Handed] = []
     while True:
@@ -202,13 +202,9 @@ def in_rounds(rows: pa.Table) -> Iterator[tuple[int, int, pa.Table]]:
     """
     times = rows["Time"].to_numpy()
     cuts = [0, *(np.flatnonzero(np.diff(times // ROUND)) + 1).tolist(), len(times)]
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in pairwise(cuts):
         if end > begin:
             yield int(times[begin]), int(times[end - 1]), rows.slice(begin, end - begin)
-
-
-def of_type(rows: pa.Table, kind: int) -> pa.Table:
-    return rows.filter(pc.equal(rows["Type"], kind))
 
 
 def summary_row(summary: Summary) -> dict[str, Any]:

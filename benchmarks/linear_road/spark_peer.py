@@ -1,9 +1,10 @@
 """Linear Road in plain Spark: one Structured Streaming query over the folder of files, and Spark SQL in `foreachBatch`.
 
-As a Spark user would do it well. The reports of the last half minute stay cached, a frame a batch; a batch is joined with the frames that
-hold its vehicles' reports of 30 seconds ago. All reports are kept as Parquet, a folder a minute, and at the end of a minute the segment
-statistics and the accounts are made from the files of that minute. Small things (the conditions of 200 segments an expressway, requests)
-are local frames. No statement has a time in it as a literal, so that code is generated once and not for every batch.
+As a Spark user would do it well. The reports of the last half minute stay cached, a frame a batch; a batch is joined with the
+frames that hold its vehicles' reports of 30 seconds ago. All reports are kept as Parquet, a folder a minute, and at the end of a
+minute the segment statistics and the accounts are made from the files of that minute. Small things (the conditions of 200
+segments an expressway, requests) are local frames. In the timed part no statement has a time in it as a literal, so that code is
+generated once and not for every batch.
 
 A balance may be a minute old: it is as of the end of the last minute. Requests about history wait some seconds for company: their
 limits allow it, and a query over files costs the same for one request as for twenty.
@@ -109,6 +110,7 @@ class SparkPeer:
         self.session = (
             SparkSession.builder.master("local[2]").appName("linear road")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.memory", self._memory)
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.default.parallelism", "2")
@@ -146,7 +148,9 @@ class SparkPeer:
                 "parquet.block.size", 4 << 20
             ).parquet(str(by_vehicle))
             self._history = spark.read.parquet(str(by_vehicle))
-        self._accounts = spark.createDataFrame(pa.table({"vid": pa.array([], pa.int32()), "balance": pa.array([], pa.int64())}))
+        self._accounts = spark.createDataFrame(
+            pa.table({"vid": pa.array([], pa.int32()), "balance": pa.array([], pa.int64())})
+        )
 
     # -- the run ----------------------------------------------------------------------------------------------------------
 
@@ -175,7 +179,11 @@ class SparkPeer:
     def _take_all(self, batch: DataFrame) -> None:
         seen = Observation()
         time_of = functions.col("Time")
-        about = (functions.min(time_of).alias("first"), functions.max(time_of).alias("last"), functions.count("*").alias("rows"))
+        about = (
+            functions.min(time_of).alias("first"),
+            functions.max(time_of).alias("last"),
+            functions.count("*").alias("rows"),
+        )
         asked = batch.observe(seen, *about).where("Type <> 0").toArrow()
         found = seen.get
         if not found["rows"]:
@@ -192,7 +200,9 @@ class SparkPeer:
     def _take(self, first: int, last: int, batch: DataFrame, asked: pa.Table) -> None:
         self._enter_minute(first // 60)
         spark = self.session
-        taken = spark.sql(_TAKE, batch=batch, before=self._before(first, last), conditions=self._local(self._conditions))
+        taken = spark.sql(
+            _TAKE, batch=batch, before=self._before(first, last), conditions=self._local(self._conditions)
+        )
         taken = taken.coalesce(1 if last - first < 5 else 2).persist()
         entered = spark.sql(_NOTIFY, taken=taken).toArrow()
         self._answers.put(0, entered)
@@ -232,10 +242,8 @@ class SparkPeer:
     def _end_minute(self, ended: int) -> None:
         spark, now = self.session, (ended + 1) * 60
         folder = self._kept / f"minute={ended}"
-        if folder.exists():
-            minute = spark.read.schema(_KEPT).parquet(str(folder))
-        else:
-            minute = spark.createDataFrame([], _KEPT)
+        kept = spark.read.schema(_KEPT)
+        minute = kept.parquet(str(folder)) if folder.exists() else spark.createDataFrame([], _KEPT)
         found = spark.sql(_MINUTE, minute=minute).toArrow()
         stops = spark.sql(_STOPS, minute=minute).toArrow()
         accounts = spark.sql(_ACCOUNTS, accounts=self._accounts, minute=minute).localCheckpoint()
@@ -270,7 +278,9 @@ class SparkPeer:
         asked, self._waiting[kind] = pa.concat_tables(self._waiting[kind]), []
         local = self._local(asked)
         if kind == 4:
-            rows = local.mapInArrow(_journeys(str(self._means)), "t INT, qid INT, seconds BIGINT, toll BIGINT").toArrow()
+            rows = local.mapInArrow(
+                _journeys(str(self._means)), "t INT, qid INT, seconds BIGINT, toll BIGINT"
+            ).toArrow()
         else:
             near = self._history.where(self._history.VID.isin(asked["VID"].unique().to_pylist()))
             rows = self.session.sql(_EXPENDITURES, asked=local, history=near).toArrow()

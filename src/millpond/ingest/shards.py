@@ -33,7 +33,10 @@ def _numbers(column: pa.Array) -> npt.NDArray[np.uint64]:
         numbers: npt.NDArray[np.uint64] = integers(filled).astype(np.int64).view(np.uint64)
         return numbers
     encoded = column.dictionary_encode()
-    hashes = [zlib.crc32(str(v).encode()) for v in encoded.dictionary.to_pylist()]
+    values = encoded.dictionary.to_pylist()
+    if pa.types.is_floating(column.type):
+        values = [v + 0.0 for v in values]  # -0.0 equals 0.0
+    hashes = [zlib.crc32(str(v).encode()) for v in values]
     table = np.array([*hashes, 0], dtype=np.uint64)
     codes = integers(encoded.indices.fill_null(len(hashes)))
     result: npt.NDArray[np.uint64] = table[codes]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, data_type, integers
-from millpond.catalog import INSTANT, StreamingTable
+from millpond.catalog import INSTANT, ContinuousQuery, StreamingTable
 from millpond.errors import MillpondError
 from millpond.network.approximate import Approximated, approximate_shape
 from millpond.network.engine import Engine
@@ -38,6 +38,8 @@ from millpond.network.kinds import (
     ROWS,
     Kind,
     kind_of,
+    names_instant,
+    remembers,
     simple_where,
 )
 from millpond.network.lookups import Lookup, lookups
@@ -72,6 +74,9 @@ class History(Protocol):
     def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
         """All rows with time <= high, sorted, part by part."""
 
+    def before(self, query: ContinuousQuery, last: int, schema: pa.Schema) -> pa.Table | None:
+        """The result of a query at its last instant, if it was written down."""
+
     def standard(self, name: str) -> pa.Table:
         """A standard table as it is now."""
 
@@ -101,6 +106,8 @@ class Node:
     lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
     fetched: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # rows of standard tables, up to an instant
     before: pa.Table | None = None  # its result at the last instant, if it sends differences
+    by_time: bool = False  # whether its result over empty windows is the same at all instants of a step
+    quiet: bool = False  # whether its result at the last instant had no rows
     error: str | None = None  # why it stopped
 
 
@@ -149,6 +156,8 @@ class Evaluator:
         where = kind.where if kind.name != INSTANTS else simple_where(prepared)
         chosen = compile_condition(where) if where is not None or kind.name != INSTANTS else None
         node = Node(prepared, progress, kind, chosen, lookups=lookups(prepared) if kind.name == INSTANTS else {})
+        windows = [u.window for u in prepared.streams]
+        node.by_time = not names_instant(prepared) and all(w and w.rows is None and not w.grows for w in windows)
         for use in prepared.streams:
             assert isinstance(use.table, StreamingTable)
             self.open(use.table)
@@ -160,7 +169,9 @@ class Evaluator:
             for use in prepared.streams:
                 self._fill(node, use, progress)
             if kind.name == INSTANTS and prepared.query.form != "rstream" and progress.last is not None:
-                node.before = self._result(node, progress.last)
+                columns = arrow_schema(prepared.query.columns.without(INSTANT))
+                kept = self.history.before(prepared.query, progress.last, columns) if remembers(prepared) else None
+                node.before = kept if kept is not None else self._result(node, progress.last)
         self.nodes[prepared.name] = node
 
     def drop(self, name: str, *, keep_inlets: bool = False) -> None:
@@ -392,8 +403,9 @@ class Evaluator:
         if node.kind.name != INSTANTS:
             return self._at_once(node, begin, complete)
         slide = node.prepared.slide
+        due: Iterable[int]
         if slide is not None:
-            due: list[int] | range = slides(begin, complete, slide)
+            due = self._slides(node, begin, complete, slide)
         else:
             due = arrivals([t for i in inlets for t in i.times()], begin, complete)
         sent = []
@@ -405,8 +417,32 @@ class Evaluator:
                 complete = instant
                 break
             node.progress = Progress(instant + 1, instant)
-        node.progress = Progress(complete, node.progress.last)
+        passed = slides(begin, complete, slide) if slide is not None else ()
+        node.progress = Progress(complete, passed[-1] if passed else node.progress.last)
         return pa.concat_tables(sent) if sent else None
+
+    def _slides(self, node: Node, begin: int, complete: int, slide: int) -> Iterator[int]:
+        """The multiples of `slide` in [begin, complete). Of those at which all windows are empty, and so is the result,
+        only the first: after a row with a time of long ago there may be thousands of millions."""
+        instant = slides(begin, complete, slide).start
+        while instant < complete:
+            yield instant
+            following = instant + slide
+            if node.quiet and node.by_time:
+                wakes = self._wakes(node, instant)
+                following = max(following, slides(complete if wakes is None else wakes, complete, slide).start)
+            instant = following
+
+    def _wakes(self, node: Node, instant: int) -> int | None:
+        """When a row comes to a window, if none holds one at an instant: the time of the first, else the instant itself."""
+        found = []
+        for use in node.prepared.streams:
+            interval = node.prepared.interval(use)
+            assert interval is not None
+            time = self.inlets[use.table.name].next_time(instant - interval)
+            if time is not None:
+                found.append(max(time, instant))
+        return min(found, default=None)
 
     def _at_once(self, node: Node, begin: int, complete: int) -> pa.Table | None:
         """All instants of a step together, for the kinds that allow it."""
@@ -597,6 +633,7 @@ class Evaluator:
     def _send(self, node: Node, instant: int) -> pa.Table:
         form = node.prepared.query.form
         now = self._result(node, instant)
+        node.quiet = not now.num_rows
         if form == "rstream":
             return now
         before, node.before = node.before, now

@@ -134,6 +134,14 @@ class Inlet:
     def first_time(self) -> int | None:
         return int(self._chunks[0][0][0]) if self._chunks else None
 
+    def next_time(self, low: int) -> int | None:
+        """The time of the oldest row with time >= low."""
+        for times, _ in self._chunks:
+            start = int(np.searchsorted(times, low))
+            if start < len(times):
+                return int(times[start])
+        return None
+
     def last_time(self, high: int) -> int | None:
         """The time of the newest row with time <= high."""
         for times, _ in reversed(self._chunks):

@@ -100,6 +100,16 @@ def _ungrouped(tree: exp.Select, names: list[str]) -> exp.Select:
     return copy
 
 
+def names_instant(prepared: Prepared) -> bool:
+    """Whether NOW() is anywhere in a query."""
+    return any(_is_instant(node) for node in prepared.bound.tree.find_all(exp.Literal))
+
+
+def remembers(prepared: Prepared) -> bool:
+    """Whether what a query sent last cannot be worked out again: the standard tables it reads may have changed since."""
+    return prepared.query.form != "rstream" and bool(prepared.standards)
+
+
 def simple_where(prepared: Prepared) -> exp.Expr | None:
     """The WHERE of a query over one window, if rows that do not fulfil it can be left out before anything else is done."""
     tree = prepared.bound.tree

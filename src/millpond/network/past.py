@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from millpond.arrow import arrow_schema
-from millpond.catalog import Catalog, StandardTable, StreamingTable
+from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.duration import TimeUnit
-from millpond.network import snapshots
+from millpond.network import before, snapshots
 from millpond.network.inlet import sort_rows, ticks_of
 from millpond.query.bind import Use, bind
 from millpond.query.local import Local
@@ -124,6 +124,9 @@ class Past:
     def oldest_time(self, stream: str) -> int | None:
         table, _ = self._stream(stream)
         return min((least for least, _ in self._spans(table)), default=None)
+
+    def before(self, query: ContinuousQuery, last: int, schema: pa.Schema) -> pa.Table | None:
+        return before.find(self.snapshots.parent, query, last, schema)
 
     def standard(self, name: str) -> pa.Table:
         if name not in self._standards:

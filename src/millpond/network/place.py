@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from millpond.catalog import Catalog, StreamingTable
 from millpond.network.approximate import approximate_shape
-from millpond.network.kinds import AGGREGATES, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
+from millpond.network.kinds import AGGREGATES, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of, remembers
 from millpond.network.prepare import Prepared
 from millpond.network.running import shape_of
 from millpond.network.split import PREFIX
@@ -24,7 +24,7 @@ from millpond.network.split import PREFIX
 
 def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:
     """The table in whose shards a query can be evaluated, or None if it must be evaluated whole."""
-    if len(prepared.streams) != 1 or prepared.query.start is not None:
+    if len(prepared.streams) != 1 or prepared.query.start is not None or remembers(prepared):
         return None
     use = prepared.streams[0]
     table = catalog.streaming.get(use.table.name)

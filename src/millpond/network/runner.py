@@ -26,12 +26,13 @@ from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
 from millpond.clock import Clock
 from millpond.durable import delete_folder, disk_errors
 from millpond.errors import CatalogError, MillpondError
-from millpond.network import snapshots
+from millpond.network import before, snapshots
 from millpond.network.engine import Engine
 from millpond.network.evaluate import Evaluator, numbered, result_columns
 from millpond.network.idle import follow
 from millpond.network.inlet import ticks_of
 from millpond.network.instants import Progress
+from millpond.network.kinds import remembers
 from millpond.network.outlet import Outlet
 from millpond.network.past import WHOLE, Past
 from millpond.network.place import shard_table
@@ -162,6 +163,7 @@ class Network:
         self._frames: dict[str, deque[Frame]] = {}  # the newest of each table, for shards that missed some ticks
         self._run_id = uuid.uuid4().hex[:12]
         self._planned: Planned | None = None
+        self._remembered: dict[str, tuple[int, int]] = {}  # of which instant the result of a query is written down
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -202,6 +204,7 @@ class Network:
         return [path.name for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
 
     def become_writer(self) -> None:
+        before.sweep(self.host.folder, {q.folder for q in self.catalog.queries.values()})
         snapshots.sweep(self._shards_folder, {t.folder for t in self.catalog.streaming.values()})
         self.load()
         self._log.resume()
@@ -626,7 +629,10 @@ class Network:
             first = state.numbers.get(folder, 0)
             state.numbers[folder] = first + rows.num_rows
             batches.append(Sent(folder, first, rows))
+        remembered = self._remember()
         self._log.append(ResultFrame(state.tick, state.to_json(), batches))
+        for query, last in remembered:
+            before.forget(self.host.folder, query, last)
         for folder in state.failed.keys() - self.state.failed.keys():
             self._stop(folder)
         self.state = state
@@ -642,6 +648,20 @@ class Network:
         self._let_rows_go()
         self._delete_old()
         return sum(r.num_rows for r in sent.values())
+
+    def _remember(self) -> list[tuple[ContinuousQuery, int]]:
+        """Write down what cannot be worked out again after a restart; of which queries, and of which instants."""
+        assert self._whole is not None
+        found = []
+        for node in self._whole.nodes.values():
+            last = node.progress.last
+            if node.before is not None and last is not None and remembers(node.prepared):
+                query = node.prepared.query
+                if self._remembered.get(query.folder) != (query.made, last):
+                    before.write(self.host.folder, query, last, node.before)
+                    self._remembered[query.folder] = (query.made, last)
+                    found.append((query, last))
+        return found
 
     def _stop(self, folder: str) -> None:
         """A query has failed: it is not evaluated any more."""

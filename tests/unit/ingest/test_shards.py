@@ -43,3 +43,10 @@ def test_split_keeps_rows_and_their_order(keys: list[int | None], shards: int) -
         rows = part["n"].to_pylist()
         assert rows == sorted(rows)
         assert all(numbers[n] == shard for n in rows)
+
+
+def test_zeros_of_both_signs_are_one_key() -> None:
+    batch = pa.RecordBatch.from_pydict({"x": pa.array([0.0, -0.0, float("nan"), -float("nan")])})
+    numbers = shard_numbers(batch, ("x",), 64).tolist()
+    assert numbers[0] == numbers[1]
+    assert numbers[2] == numbers[3]

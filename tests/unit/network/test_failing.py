@@ -94,7 +94,9 @@ def test_a_query_that_cannot_be_filled_from_history_stops_no_other(tmp_path: Pat
         db.advance("p", 3)
         db.tick()
         db.sql("CREATE CONTINUOUS QUERY good AS SELECT vid FROM p [NOW] SAMPLE REALTIME")
-        db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid, SUM(big) AS s FROM p [UNBOUNDED] GROUP BY vid SAMPLE INTERVAL 1")
+        db.sql(
+            "CREATE CONTINUOUS QUERY q AS SELECT vid, SUM(big) AS s FROM p [UNBOUNDED] GROUP BY vid SAMPLE INTERVAL 1"
+        )
         fill(db, 4, 5)
         assert state(db, "q") == ("failed", 'the sum of "big" is too large for BIGINT')
         assert len(db.resume("good").fetch()) == 12

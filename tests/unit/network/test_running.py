@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -125,18 +124,21 @@ def test_what_cannot_be_kept_is_refused_with_the_reason(tmp_path: object, select
 def test_a_sum_is_exact_up_to_the_end_of_bigint_and_fails_beyond(values: list[int], fits: bool) -> None:
     schema = pa.schema([("k", pa.int32()), ("x", pa.int64())])
     shape = Shape(("k",), (Item("", "k"), Item("sum", "x")), None)
-    at_once = Running(shape, schema, -1)
     rows = pa.Table.from_pydict({"k": [1] * len(values), "x": values}, schema=schema)
-    if not fits:
+
+    def found(batch: int) -> list[int]:
+        running = Running(shape, schema, -1)
+        for i in range(0, len(values), batch):
+            part = rows.slice(i, batch)
+            running.take_in(part, np.zeros(part.num_rows, dtype=np.int64))
+        return running.content().column("1").to_pylist()
+
+    if fits:
+        assert found(len(values)) == [sum(values)]
+        return
+    for batch in (1, len(values)):
         with pytest.raises(millpond.EngineError, match="too large for BIGINT"):
-            at_once.take_in(rows, np.zeros(len(values), dtype=np.int64))
-        one_by_one = Running(shape, schema, -1)
-        with pytest.raises(millpond.EngineError, match="too large for BIGINT"):
-            for i in range(len(values)):
-                one_by_one.take_in(rows.slice(i, 1), np.zeros(1, dtype=np.int64))
-    else:
-        at_once.take_in(rows, np.zeros(len(values), dtype=np.int64))
-        assert at_once.content().column("1").to_pylist() == [sum(values)]
+            found(batch)
 
 
 def test_all_nans_are_one_group(tmp_path: object) -> None:
