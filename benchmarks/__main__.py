@@ -25,6 +25,7 @@ NAMES = (
     "synopses",
     "correlated",
     "series",
+    "approximate",
     "linear_road_peers",
 )
 """Quick ones first, so that a mistake shows early."""

@@ -95,6 +95,7 @@ class SparkPeer:
 
     def __init__(self, memory: str = "4g") -> None:
         self._memory = memory
+        self.session: SparkSession = None  # type: ignore[assignment]
         self._recent: list[tuple[int, int, DataFrame]] = []  # first and last second of cached batches
         self._minute = -1
         self._conditions = _CONDITION.empty_table()
@@ -107,7 +108,7 @@ class SparkPeer:
 
     def __enter__(self) -> Self:
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        self.session = (
+        self._root = (
             SparkSession.builder.master("local[2]").appName("linear road")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
@@ -122,14 +123,14 @@ class SparkPeer:
             .config("spark.log.level", "ERROR")
             .getOrCreate()
         )  # fmt: skip
-        self.session.sparkContext.setLogLevel("ERROR")
+        self._root.sparkContext.setLogLevel("ERROR")
         return self
 
     def __exit__(self, *_: object) -> None:
-        for query in self.session.streams.active:
+        for query in self._root.streams.active:
             with contextlib.suppress(Exception):
                 query.stop()
-        self.session.stop()
+        self._root.stop()
 
     # -- before the run ---------------------------------------------------------------------------------------------------
 
@@ -139,25 +140,25 @@ class SparkPeer:
         self._kept.mkdir()
         batches = read_batches(segments, records.SEGMENT_STATISTICS) if segments is not None else iter(())
         travel.summarise(batches, self._means)
-        spark = self.session
-        if tolls is None:
-            self._history = spark.createDataFrame(records.TOLLS.empty_table())
-        else:
-            by_vehicle = folder / "tolls"
-            spark.read.parquet(str(tolls)).repartitionByRange(4, "VID").sortWithinPartitions("VID").write.option(
-                "parquet.block.size", 4 << 20
-            ).parquet(str(by_vehicle))
-            self._history = spark.read.parquet(str(by_vehicle))
-        self._accounts = spark.createDataFrame(
-            pa.table({"vid": pa.array([], pa.int32()), "balance": pa.array([], pa.int64())})
-        )
+        self._tolls = None if tolls is None else folder / "tolls"
+        if tolls is not None:
+            rows = self._root.read.parquet(str(tolls)).repartitionByRange(4, "VID").sortWithinPartitions("VID")
+            rows.write.option("parquet.block.size", 4 << 20).parquet(str(self._tolls))
+
+    def _settle(self, spark: SparkSession) -> None:
+        """A stream has a session of its own, known with its first batch: all frames must be of that one."""
+        self.session = spark
+        empty = pa.table({"vid": pa.array([], pa.int32()), "balance": pa.array([], pa.int64())})
+        self._accounts = spark.createDataFrame(empty)
+        none = records.TOLLS.empty_table()
+        self._history = spark.createDataFrame(none) if self._tolls is None else spark.read.parquet(str(self._tolls))
 
     # -- the run ----------------------------------------------------------------------------------------------------------
 
     def start(self, folder: Path, answers: Answers) -> None:
         self._answers = answers
         fields = ", ".join(f"{name} INT" for name in records.INPUT.names)
-        stream = self.session.readStream.schema(fields).option("maxFilesPerTrigger", FILES).parquet(str(folder))
+        stream = self._root.readStream.schema(fields).option("maxFilesPerTrigger", FILES).parquet(str(folder))
         checkpoint = str(folder.parent / "checkpoint")
         self._query = stream.writeStream.foreachBatch(self._batch).option("checkpointLocation", checkpoint).start()
 
@@ -177,6 +178,8 @@ class SparkPeer:
             raise
 
     def _take_all(self, batch: DataFrame) -> None:
+        if self.session is None:
+            self._settle(batch.sparkSession)
         seen = Observation()
         time_of = functions.col("Time")
         about = (

@@ -103,7 +103,7 @@ def run() -> Iterator[Run]:
 def test_rows_go_through(run: Run) -> None:
     source, table = Numbers(12), Table()
     feed = run(source, table)
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.running
     assert feed.stop()
     assert not feed.running
@@ -119,7 +119,7 @@ def test_rows_go_through(run: Run) -> None:
 def test_what_is_idle_stops_at_once(run: Run) -> None:
     source = Numbers(0)
     feed = run(source, Table(), options=FeedOptions(idle=timedelta(hours=1)))
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.stop(10)
     assert feed.stop(10)
 
@@ -140,7 +140,7 @@ def test_a_select(run: Run) -> None:
         return pa.table({"ten": pc.multiply(kept.column("n"), 10)})
 
     feed = run(source, table, even_tens, FeedOptions(most_rows=7, idle=QUICK.idle))
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.stop()
     assert table.rows == [n * 10 for n in range(20) if n % 5 and n % 2 == 0]
     assert table.places[:3] == ["n:1 to n:6"] * 3
@@ -152,7 +152,7 @@ def test_a_select(run: Run) -> None:
 def test_a_select_that_keeps_every_row_keeps_places(run: Run) -> None:
     source, table = Numbers(5), Table()
     feed = run(source, table, lambda rows: rows)
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.stop()
     assert table.places == ["n:1", "n:2", "n:3", "n:4"]
 
@@ -166,7 +166,7 @@ def test_batches_of_arrow_are_given_to_the_select_as_a_table(run: Run) -> None:
 
     source, table = Batches(5), Table()
     feed = run(source, table, lambda rows: rows.select(["n"]), FeedOptions(most_rows=5))
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.stop()
     assert table.rows == [1, 2, 3, 4]
 
@@ -175,7 +175,7 @@ def test_a_full_disk_is_waited_out(run: Run) -> None:
     source = Numbers(6, [PondError("folder gone")])
     table = Table([DiskFull("full"), DiskFull("full"), PondError("lock")])
     feed = run(source, table)
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.stop()
     assert table.rows == [1, 2, 3, 4]
     assert table.position == 6
@@ -196,7 +196,7 @@ def test_stop_while_the_disk_is_full(run: Run) -> None:
 
     table = Full()
     feed = run(Numbers(10), table, options=FeedOptions(most_rows=2, retry_first=timedelta(hours=1)))
-    assert failing.wait(10)
+    assert failing.wait(60)
     assert feed.stop(10)
     assert feed.progress.trouble == "no space left"
     assert feed.error is None
@@ -205,7 +205,7 @@ def test_stop_while_the_disk_is_full(run: Run) -> None:
     source.seek(table.position)
     rest = Table()
     again = run(source, rest)
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert again.stop()
     assert table.rows + rest.rows == [n for n in range(10) if n % 5]
 
@@ -222,7 +222,7 @@ def test_other_errors_end_the_feed(run: Run, where: str) -> None:
     source = Numbers(4, [problem] if where == "source" else [])
     table = Table([problem] if where == "offer" else [])
     feed = run(source, table, select)
-    assert source.closed.wait(10)
+    assert source.closed.wait(60)
     assert feed.stop()
     assert feed.error is problem
     assert table.rows == []
@@ -243,7 +243,7 @@ def test_the_waiting_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(feed._stop, "wait", wait)
     feed.start()
-    assert source.closed.wait(10)
+    assert source.closed.wait(60)
     assert feed.stop()
     assert waits == [1, 2, 4, 5, 5, 0.05]
 
@@ -264,7 +264,7 @@ def test_files_are_taken_once_over_restarts(run: Run, tmp_path: Path) -> None:
         one = _OneOffer(table)
         feed = run(opened, one)
         starts += 1
-        assert opened.closed.wait(10)
+        assert opened.closed.wait(60)
         assert feed.stop()
         assert isinstance(feed.error, EOFError if one.offers < 2 else RuntimeError)
         if not one.offers:
@@ -316,7 +316,7 @@ def test_a_row_its_select_fails_for_is_rejected(run: Run) -> None:
 
     source, table = Numbers(20), Table()
     feed = run(source, table, odd, FeedOptions(most_rows=9, idle=timedelta(milliseconds=1)))
-    assert source.idle.wait(10)
+    assert source.idle.wait(60)
     assert feed.stop()
     assert feed.error is None
     assert table.rows == [n for n in range(20) if n % 5 and n not in (7, 8, 13)]

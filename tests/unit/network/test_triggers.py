@@ -35,7 +35,7 @@ from millpond.network.triggers import (
 from millpond.schema import Schema
 
 QUICK = TriggerOptions(first_pause=timedelta(milliseconds=1), longest_pause=timedelta(milliseconds=4))
-PATIENCE = 20.0  # seconds until a test gives up
+PATIENCE = 90.0  # seconds until a test gives up
 
 
 def until(done: Callable[[], bool]) -> None:

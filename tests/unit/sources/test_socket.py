@@ -38,7 +38,7 @@ class Peer:
         return theirs
 
     def accept(self) -> socket.socket:
-        return self._waiting.get(timeout=10)
+        return self._waiting.get(timeout=60)
 
     def open(self, kind: str = "csv", **options: Any) -> SocketSource:
         buffer = options.pop("buffer_bytes", 1 << 20)
@@ -154,7 +154,7 @@ def test_trouble_is_told() -> None:
     again = threading.Event()
     source = SocketSource(connect, "peer:1", COLUMNS, "csv", LineOptions(), backoff=AT_ONCE)
     source.next_batch(1)
-    assert again.wait(10)
+    assert again.wait(60)
     assert source.trouble == "cannot connect to peer:1: no route"
     source.close()
 
@@ -176,10 +176,10 @@ def test_a_full_buffer_holds_the_sender_back() -> None:
 
     thread = threading.Thread(target=put)
     thread.start()
-    assert entered.wait(10)
+    assert entered.wait(60)
     assert not left.wait(0.02)
     assert buffer.take(4) == (b"0123", False)
-    assert left.wait(10)
+    assert left.wait(60)
     buffer.end()
     assert buffer.take(100) == (b"456789abc", True)
     assert buffer.take(100) == (b"", False)

@@ -16,7 +16,7 @@ from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 from millpond.tick.pipeline import Pipeline
 
-SOON = 10.0  # seconds; what these tests are about took up to 60
+SOON = 40.0  # seconds; what these tests are about took up to 60
 
 
 class Owner:
