@@ -206,7 +206,7 @@ def test_killed_with_the_pipeline(tmp_path: Path) -> None:
         return {m[1] for p in archive.glob("c*/*") if (m := re.match(r"[0-9a-f]{8}-(\d{6})-\d{3}-", p.name))}
 
     with start(["7", str(folder), str(ledger), "--spark"], start_new_session=True) as writer:
-        wait_until(lambda: len(ticks()) > 3 or writer.poll() is not None, "Spark to archive", 120)
+        wait_until(lambda: len(ticks()) > 1 or writer.poll() is not None, "Spark to archive", 400)
         time.sleep(Random(7).random() * LONGEST)
         family = psutil.Process(writer.pid).children(recursive=True)
         assert any("java" in p.name() for p in family)

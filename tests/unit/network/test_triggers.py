@@ -591,9 +591,10 @@ def test_rows_that_are_gone_are_counted(tmp_path: Path) -> None:
 
 
 def test_missed_rows_are_shown(db: Pond) -> None:
-    stuck, came = threading.Event(), []
+    stuck, came, tried = threading.Event(), [], []
 
     def slow(event: dict[str, Any]) -> None:
+        tried.append(event["vid"])
         if not stuck.is_set():
             raise ValueError
         came.append(event["vid"])
@@ -603,6 +604,7 @@ def test_missed_rows_are_shown(db: Pond) -> None:
         send(db, t)
     until(lambda: shown(db)[0]["problem"] == "ValueError")
     db.network.outlet("q").forget(2)
+    until(lambda: tried[-1] == 30)  # no attempt is under way that began before
     stuck.set()
     until(lambda: shown(db)[0]["lag"] == 0)
     assert came == [30]
