@@ -11,12 +11,16 @@ import os
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Deterministic, so that a red build is red again when you look into it; and without a deadline, because the first
 # example of a test pays for a session, an import or a cold disk. To search for new examples instead:
 # `pytest --hypothesis-profile=default tests/laws`.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
+# Hypothesis also draws from the constants of all modules imported so far, which differ with the tests that a worker happened
+# to run before. It gets none, or examples would not be the same each time after all.
+providers._get_local_constants = lambda: providers._local_constants
 
 # A test's Spark lives for seconds: the second compiler would take more of them than it gives back.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")

@@ -227,6 +227,7 @@ class CorrelatedAggregate(Synopsis):
             if self._curve.discrete:
                 knots = np.append(self._curve.knots, math.nan)
                 changes = (knots[self._curve.buckets(x[rows])] != x[rows]) & (x[rows] <= ceiling)
+                changes |= x[rows] < lowest  # the ceiling moves with it, also where it is below all rows
             elif means is not None:
                 changes = self._strayed(*means.at(rows))
             else:

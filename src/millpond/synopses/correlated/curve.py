@@ -82,8 +82,8 @@ class Curve:
         places = np.concatenate(([-np.inf], self.knots, [np.inf]))
         from_, to = np.maximum(places[left], lowest[:, None]), np.minimum(places[right], highest[:, None])
         width = to - from_
-        share = np.divide(at - from_, width, out=np.ones_like(width), where=(width > 0) & np.isfinite(width))
-        share = share.clip(0.0, 1.0)[:, None, :]
+        inside = np.minimum(np.maximum(at - from_, 0.0), width)
+        share = np.divide(inside, width, out=np.ones_like(width), where=(width > 0) & np.isfinite(width))[:, None, :]
         begin, end = padded[:, :, ESTIMATE, left], padded[:, :, ESTIMATE, right]
         found = np.empty((parts, channels, 3, len(at)))
         found[:, :, LOWER] = padded[:, :, LOWER, left]

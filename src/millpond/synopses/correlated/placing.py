@@ -48,7 +48,7 @@ class Rows:
     @classmethod
     def of(cls, knots: Floats, counts: Floats, lowest: float, highest: float, total: float) -> Rows:
         """From the counts at knots; none lie below the lowest value, and all up to the highest."""
-        places = np.concatenate(([min(lowest, *knots[:1])], knots, [max(highest, *knots[-1:])]))
+        places = np.concatenate(([min([lowest, *knots[:1]])], knots, [max([highest, *knots[-1:]])]))
         return cls(places, np.maximum.accumulate(np.concatenate(([0.0], counts, [total]))))
 
     def up_to(self, places: Floats) -> Floats:
