@@ -348,10 +348,22 @@ def queries_text(state: dict[str, Any]) -> str:
     """How many continuous queries there are, views among them, and how many results they have sent."""
     queries = state["queries"].values()
     sent = sum(q["sent"] for q in queries)
+    troubled = sum(1 for q in queries if q["problem"])
     return (
-        f"{len(queries)} continuous quer{'y' if len(queries) == 1 else 'ies'}, "
-        f"{sent:,} result{'' if sent == 1 else 's'} sent"
+        f"{len(queries)} continuous quer{'y' if len(queries) == 1 else 'ies'}"
+        f"{f' ({troubled} in trouble)' if troubled else ''}, {sent:,} result{'' if sent == 1 else 's'} sent"
     )
+
+
+def query_lines(state: dict[str, Any]) -> list[str]:
+    """What is wrong with continuous queries, and which are paused."""
+    lines = []
+    for name, query in state["queries"].items():
+        if query["problem"]:
+            lines.append(f'query "{name}": {query["problem"].splitlines()[0]}')
+        elif query["paused"]:
+            lines.append(f'query "{name}": paused')
+    return lines
 
 
 def feed_lines(state: dict[str, Any]) -> list[str]:
@@ -389,7 +401,7 @@ def status(
             typer.echo(f"pond {db.folder}\n{who}")
         _print(db.sql("SHOW TABLES"), format)
         if format is Format.TABLE:
-            for line in (*feed_lines(state), queries_text(state), *trigger_lines(state)):
+            for line in (*feed_lines(state), queries_text(state), *query_lines(state), *trigger_lines(state)):
                 typer.echo(line)
 
 

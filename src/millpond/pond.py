@@ -34,7 +34,7 @@ from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
 from millpond.durable import delete_folder, disk_errors, make_folder, write_file
-from millpond.errors import IntakeError, JavaMissing, MillpondError, NotAPond, PondError, brief
+from millpond.errors import IntakeError, JavaMissing, MillpondError, NotAPond, PondError, TypeMismatch, brief
 from millpond.ingest.feed import FeedProgress, FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
@@ -264,6 +264,12 @@ class Pond:
 
     def _cursor(self, query: str, after: int | None, since: Any) -> Cursor:
         outlet = self.network.outlet(query)
+        if after is not None and (not isinstance(after, int) or isinstance(after, bool)):
+            raise TypeMismatch(
+                f"{after!r} is not a position in the results of a query",
+                detail="A position is a whole number: that of the last result one has.",
+                hint="Give what `position` of a cursor or of fetched results was.",
+            )
         if since is not None:
             number = outlet.first_number(to_ticks(since, outlet.query.table))
         else:

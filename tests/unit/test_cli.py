@@ -119,6 +119,24 @@ def test_status(pond: str) -> None:
     assert state["written"] is False
 
 
+def test_status_tells_queries_that_do_not_run(pond: str) -> None:
+    with millpond.connect(pond, auto_archive=False) as db:
+        for name in ("good", "halted"):
+            db.sql(f"CREATE CONTINUOUS QUERY {name} AS SELECT t FROM r [NOW] SAMPLE REALTIME")
+        db.sql("CREATE CONTINUOUS QUERY bad AS SELECT 1 / (t - t) AS x FROM r [NOW] SAMPLE REALTIME")
+        db.sql("PAUSE CONTINUOUS QUERY halted")
+        db.sql("INSERT INTO r VALUES (3, 'c', 10)")
+        db.advance("r", 12)
+        db.tick()
+        with pytest.raises(TypeError, match="'x' is not a position in the results of a query"):
+            db.resume("good", after="x")  # type: ignore[arg-type]
+    assert run("status", "--pond", pond).stdout.splitlines()[-3:] == [
+        "3 continuous queries (1 in trouble), 3 results sent",
+        'query "halted": paused',
+        'query "bad": the query failed: division by zero',
+    ]
+
+
 def test_status_names_the_writer(pond: str) -> None:
     with millpond.connect(pond, auto_archive=False) as db:
         db.advance("r", 9)
@@ -131,10 +149,14 @@ def test_status_names_the_writer(pond: str) -> None:
 
 def test_the_live_line() -> None:
     table = {"rows": 1500, "tail_rows": 20, "files": 3, "bytes": 2_500_000, "late": 1, "malformed": 2}
-    state = {"tables": {"r": table}, "queries": {"a": {"sent": 1200}, "b": {"sent": 34}}, "pipeline": None}
+    state = {
+        "tables": {"r": table},
+        "queries": {"a": {"sent": 1200, "problem": None}, "b": {"sent": 34, "problem": "no"}},
+        "pipeline": None,
+    }
     assert status_line(state, 1234.5) == (
         "     1,234 rows/s | 1,500 rows, 20 in the tail | 3 files, 2.5 MB | 3 rejected | "
-        "2 continuous queries, 1,234 results sent | no pipeline"
+        "2 continuous queries (1 in trouble), 1,234 results sent | no pipeline"
     )
     state["pipeline"] = {"ticks": 7, "ready": True}
     assert status_line(state, 0).endswith("| 7 ticks")

@@ -185,6 +185,7 @@ def show(pond: Pond, statement: st.Show) -> Result:
                 "name": query.name,
                 "state": "failed" if failure else "paused" if query.paused else "running",
                 "sample": "realtime" if query.slide is None else describe(query.slide),
+                "sends": query.form,
                 "sent": outlet.next,
                 "last_instant": _time(query, outlet.progress.last),
                 "complete_to": _time(query, outlet.progress.complete),
@@ -194,7 +195,7 @@ def show(pond: Pond, statement: st.Show) -> Result:
         )
     schema = pa.schema(
         [(n, pa.int64() if n == "sent" else pa.string()) for n in
-         ("name", "state", "sample", "sent", "last_instant", "complete_to", "problem", "sql")]
+         ("name", "state", "sample", "sends", "sent", "last_instant", "complete_to", "problem", "sql")]
     )  # fmt: skip
     return Result(pa.Table.from_pylist(rows, schema=schema))
 

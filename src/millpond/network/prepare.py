@@ -240,8 +240,15 @@ def _shown_by_star(table: exp.Table, catalog: Catalog) -> str:
 def replace_window(query: ContinuousQuery, alias: str, window: str) -> str:
     """The query's text with another window behind the table that is called `alias` in it."""
     tree = read_tree(query.sql, tokenize(query.sql))
+    names = []
     for table in tree.find_all(exp.Table):
         span = table.meta.get(WINDOW_SPAN)
-        if span is not None and alias.lower() == table.alias_or_name.lower():
+        if span is None:
+            continue
+        if alias.lower() == table.alias_or_name.lower():
             return query.sql[: span.start] + window + query.sql[span.end :]
-    raise SqlError(f'query "{query.name}" has no window of "{alias}"')
+        names.append(table.alias_or_name)
+    raise SqlError(
+        f'query "{query.name}" has no window of "{alias}"',
+        hint=f"A table with an alias goes by the alias. There are windows of {', '.join(names)}." if names else None,
+    )

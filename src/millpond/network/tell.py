@@ -47,11 +47,8 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     lines.append(_where(prepared, network.catalog, network.columns))
     failure = network.state.failed.get(query.folder)
     if failure:
-        lines.append(f"stopped: {failure.splitlines()[0]}")
-    elif query.paused:
-        lines.append("paused")
-    lines += _waits(network, query)
-    return lines
+        return [*lines, f"stopped: {failure.splitlines()[0]}"]
+    return [*lines, "paused"] if query.paused else [*lines, *_waits(network, query)]
 
 
 _FORMS = {

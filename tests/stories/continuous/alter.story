@@ -70,6 +70,7 @@ changes other
 
 ! ALTER CONTINUOUS QUERY q SET WINDOW OF y = [ROWS 2]
 query "q" has no window of "y"
+Hint: A table with an alias goes by the alias. There are windows of x.
 
 ! ALTER CONTINUOUS QUERY q SET WINDOW OF x = [UNBOUNDED]
 the window of "x" grows without bound

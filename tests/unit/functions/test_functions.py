@@ -254,7 +254,7 @@ def test_a_failing_function_stops_its_query_alone(db: Pond) -> None:
     db.append("s", [(1, 5, None, 1), (1, 0, None, 2), (1, 4, None, 3), (1, 1, None, 60)])
     db.tick()
     assert db.sql("SELECT v FROM good ORDER BY instant").rows() == [(5,), (0,), (4,)]
-    states = {row[0]: (row[1], row[6]) for row in db.sql("SHOW CONTINUOUS QUERIES").rows()}
+    states = {row[0]: (row[1], row[7]) for row in db.sql("SHOW CONTINUOUS QUERIES").rows()}
     assert states["good"] == ("running", None)
     assert states["bad"] == ("failed", 'function "inv" failed for (0)')
 

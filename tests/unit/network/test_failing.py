@@ -28,7 +28,7 @@ def fill(db: millpond.Pond, first: int, last: int, *, bad: int | None = None, ev
 
 def state(db: millpond.Pond, name: str) -> tuple[str, str | None]:
     found = {r[0]: r for r in db.sql("SHOW CONTINUOUS QUERIES").rows()}[name]
-    return found[1], found[6]
+    return found[1], found[7]
 
 
 @pytest.mark.parametrize(
