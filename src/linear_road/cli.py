@@ -296,6 +296,9 @@ def validate(
     with _plain_errors():
         file = output / "output.csv" if output.is_dir() else output
         before = run_folder.known(file.parent)
+        if before and run_folder.state_of(file.parent) is not run_folder.State.FINISHED:
+            again = "Give the same `millpond linearroad run` again to finish it."
+            typer.echo(f"the run in {file.parent} has not ended: answers will be missing. {again}", err=True)
         if before and tolls is None and segments is None:
             tolls, segments = (Path(before[name]) if before[name] else None for name in ("tolls", "segments"))
             typer.echo(f"histories of the run: {tolls or 'no tolls'}, {segments or 'no segments'}", err=True)

@@ -145,7 +145,7 @@ class Evaluator:
         self.nodes: dict[str, Node] = {}
         self.inlets: dict[str, Inlet] = {}
         self._arrived: dict[tuple[str, int, int], Arrived] = {}  # of this step, shared among queries
-        self._contents: dict[tuple[str, int, int | None], Arrived] = {}  # of windows by time at an instant, likewise
+        self._contents: dict[tuple[str, int, int], Arrived] = {}  # of windows by time at an instant, likewise
 
     # -- the network changes ----------------------------------------------------------------------------------------
 
@@ -220,15 +220,13 @@ class Evaluator:
             slots = Slots(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
             past = self.history.keyed(use.table.name, window.columns, window.rows, upto) if upto != NEVER else ()
             for rows in past:
-                slots.rows.take_in(rows, ticks_of(rows, inlet.time_column))
+                slots.rows.take_in(rows)
             node.slots[use.name] = slots
             self._refill(inlet, use, upto + 1, 0)
         elif window.rows is not None:
             self._refill(inlet, use, begin + 1, window.rows)
         else:
-            interval = node.prepared.interval(use)
-            assert interval is not None
-            self._refill(inlet, use, begin - interval, 0)
+            self._refill(inlet, use, node.prepared.start(use, begin), 0)
 
     def _share(self, node: Node, use: Use, upto: int, *, filled: bool) -> Neighbours:
         """The partitioned window of a use at `upto`: one that others have already, or a new one."""
@@ -243,7 +241,7 @@ class Evaluator:
         made = Neighbours(inlet, window.columns, window.rows, upto)
         if filled:
             for rows in self.history.keyed(use.table.name, window.columns, window.rows, upto):
-                made.fill(rows, inlet.time_column)
+                made.fill(rows)
         return made
 
     def _refill(self, inlet: Inlet, use: Use, low: int, count: int) -> None:
@@ -437,9 +435,7 @@ class Evaluator:
         """When a row comes to a window, if none holds one at an instant: the time of the first, else the instant itself."""
         found = []
         for use in node.prepared.streams:
-            interval = node.prepared.interval(use)
-            assert interval is not None
-            time = self.inlets[use.table.name].next_time(instant - interval)
+            time = self.inlets[use.table.name].next_time(node.prepared.start(use, instant))
             if time is not None:
                 found.append(max(time, instant))
         return min(found, default=None)
@@ -679,7 +675,7 @@ class Evaluator:
         """The content of a window, without rows that a simple WHERE leaves out: the test is shared among queries."""
         if node.chosen is None or use.window is None or use.window.rows is not None:
             return self._content(node, use, instant)
-        key = (use.table.name, instant, node.prepared.interval(use))
+        key = (use.table.name, instant, node.prepared.start(use, instant))
         if key not in self._contents:
             if len(self._contents) >= _CONTENTS:
                 self._contents.clear()
@@ -702,7 +698,7 @@ class Evaluator:
             slots = node.slots[use.name]
             if instant > slots.upto:
                 rows = inlet.between(slots.upto + 1, instant)
-                slots.rows.take_in(rows, ticks_of(rows, inlet.time_column))
+                slots.rows.take_in(rows)
                 slots.upto = instant
             content = slots.rows.content(keys)
             interval = node.prepared.interval(use)
@@ -714,16 +710,15 @@ class Evaluator:
                 ):  # most keys have been silent for long: let them go
                     slots.rows = KeyedRows(inlet.schema, inlet.time_column, window.columns, slots.rows.k)
                     content = sort_rows(content, inlet.time_column)
-                    slots.rows.take_in(content, ticks_of(content, inlet.time_column))
+                    slots.rows.take_in(content)
             return content
-        interval = node.prepared.interval(use)
         if window.rows is not None:
+            interval = node.prepared.interval(use)
             newest = inlet.newest(window.rows, instant)
             if interval is None:
                 return newest
             return newest.filter(pa.array(ticks_of(newest, inlet.time_column) >= instant - interval))
-        assert interval is not None
-        return inlet.between(instant - interval, instant)
+        return inlet.between(node.prepared.start(use, instant), instant)
 
     def _trim(self) -> None:
         needs = {name: (inlet.complete, 0) for name, inlet in self.inlets.items()}
@@ -751,9 +746,7 @@ class Evaluator:
             return node.slots[use.name].upto + 1, 0
         if window.rows is not None:
             return complete, window.rows
-        interval = node.prepared.interval(use)
-        assert interval is not None
-        return complete - interval, 0
+        return node.prepared.start(use, complete), 0
 
     def close(self) -> None:
         self.engine.close()

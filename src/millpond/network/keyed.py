@@ -189,27 +189,29 @@ class KeyedRows:
         arrays = [*self._values, *(v for v in self._valid if v is not None), self._count]
         return sum(a.nbytes for a in arrays) + self.slots.bytes
 
-    def take_in(self, rows: pa.Table, times: Ints) -> Layout:
+    def take_in(self, rows: pa.Table) -> Layout:
         """Bring in rows sorted by (time, row number), all later than those there are."""
         slots = self.slots.find([rows.column(k) for k in self.keys])
         self._make_room()
-        touched = np.unique(slots)
-        counts = self._count[touched]
-        # Old rows: for each touched slot its last `counts` places.
-        old_slots = np.repeat(touched, counts)
-        ends = np.cumsum(counts)
-        within = np.arange(len(old_slots)) - np.repeat(ends - counts, counts)
-        old_places = old_slots * self.k + (self.k - np.repeat(counts, counts) + within)
-        order = np.argsort(np.concatenate([old_slots, slots]), kind="stable")
-        old_times = self._values_at(self._time, old_places).astype(np.int64)
-        table = self._side_by_side(rows, old_places, order)
-        all_slots = np.concatenate([old_slots, slots])[order]
-        begins = np.flatnonzero(np.r_[True, all_slots[1:] != all_slots[:-1]]) if len(order) else np.zeros(0, np.int64)
-        sizes = np.diff(np.r_[begins, len(order)])
-        first = np.repeat(begins, sizes)
-        self._write_back(table, all_slots[begins] if len(order) else touched, begins, sizes)
-        whole = np.concatenate([old_times, times])[order]
-        return Layout(table, whole, first, order >= len(old_slots))
+        order = np.argsort(slots, kind="stable")
+        by_key = slots[order]
+        begins = np.flatnonzero(np.r_[True, by_key[1:] != by_key[:-1]]) if len(order) else np.zeros(0, np.int64)
+        touched = by_key[begins]
+        there, came = self._count[touched].astype(np.int64), np.diff(np.r_[begins, len(order)])
+        # Key after key, first the rows that are there, the last ones of the slot, then those that came.
+        old = _Run(np.cumsum(there + came) - there - came, there, touched * self.k + self.k - there)
+        new = _Run(old.to + there, came, begins)
+        old_to, new_to = old.targets(), new.targets()
+        sides = (old.sources(), old_to, order, new_to)
+        # Of these the last k go back.
+        kept = np.minimum(there + came, self.k)
+        back = _Run(touched * self.k + self.k - kept, kept, new.to + came - kept)
+        self._count[touched] = kept
+        table = self._side_by_side(rows, sides, (back.sources(), back.targets()))
+        is_new = np.zeros(len(old_to) + len(new_to), dtype=np.bool_)
+        is_new[new_to] = True
+        moments = _from_arrow(table.column(self._time))[0].astype(np.int64, copy=False)
+        return Layout(table, moments, np.repeat(old.to, there + came), is_new)
 
     def content(self, keys: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
         """All rows of all windows, or of those of some keys."""
@@ -252,27 +254,52 @@ class KeyedRows:
             arrays.append(_to_arrow(self._values_at(i, places), mask, field.type))
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
-    def _side_by_side(self, rows: pa.Table, old_places: Ints, order: Ints) -> pa.Table:
-        if not len(old_places):
-            return rows.take(pa.array(order)) if (np.diff(order) < 0).any() else rows
-        return pa.concat_tables([self._read(old_places), rows]).take(pa.array(order))
-
-    def _write_back(self, table: pa.Table, slots: Ints, begins: Ints, sizes: Ints) -> None:
-        kept = np.minimum(sizes, self.k)
-        rows = np.repeat(begins + sizes - kept, kept)
-        ends = np.cumsum(kept)
-        within = np.arange(len(rows)) - np.repeat(ends - kept, kept)
-        rows = rows + within
-        places = np.repeat(slots * self.k + (self.k - kept), kept) + within
-        self._count[slots] = kept
-        for i, name in enumerate(self.schema.names):
-            values, nulls = _from_arrow(table.column(name))
-            self._values[i].reshape(-1)[places] = values[rows]
+    def _side_by_side(self, rows: pa.Table, sides: tuple[Ints, Ints, Ints, Ints], back: tuple[Ints, Ints]) -> pa.Table:
+        """The rows that are there (their places, and where they go) and those that came, laid out; of the layout the rows
+        `back[0]` are written to the places `back[1]`."""
+        old_from, old_to, new_from, new_to = sides
+        size = len(old_to) + len(new_to)
+        arrays = []
+        for i, field in enumerate(self.schema):
+            values, nulls = _from_arrow(rows.column(field.name))
             if nulls is not None and self._valid[i] is None:
                 self._valid[i] = np.ones(self._values[i].shape, dtype=np.bool_)
-            valid = self._valid[i]
+            held, valid = self._values[i].reshape(-1), self._valid[i]
+            laid = np.empty(size, dtype=held.dtype)
+            laid[old_to] = held[old_from]
+            laid[new_to] = values[new_from]
+            held[back[1]] = laid[back[0]]
+            missing = None
             if valid is not None:
-                valid.reshape(-1)[places] = True if nulls is None else ~nulls[rows]
+                known = valid.reshape(-1)
+                missing = np.zeros(size, dtype=np.bool_)
+                missing[old_to] = ~known[old_from]
+                if nulls is not None:
+                    missing[new_to] = nulls[new_from]
+                known[back[1]] = ~missing[back[0]]
+            arrays.append(_to_arrow(laid, missing, field.type))
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """For each key, `size` rows in a run: from `begin` on in one place, and to `to` on in another."""
+
+    to: Ints
+    size: Ints
+    begin: Ints
+
+    def _along(self, start: Ints) -> Ints:
+        ends = np.cumsum(self.size)
+        steps = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
+        steps += np.repeat(start - (ends - self.size), self.size)
+        return steps
+
+    def sources(self) -> Ints:
+        return self._along(self.begin)
+
+    def targets(self) -> Ints:
+        return self._along(self.to)
 
 
 def _dtype(kind: pa.DataType) -> np.dtype[np.generic]:

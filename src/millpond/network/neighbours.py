@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.network.filters import Columns
-from millpond.network.inlet import Inlet, ticks_of
+from millpond.network.inlet import Inlet
 from millpond.network.keyed import KeyedRows, Layout
 from millpond.query.bind import Previous
 
@@ -146,8 +146,8 @@ class Neighbours:
         self.upto = upto
         self._step: tuple[int, int, Change] | None = None
 
-    def fill(self, rows: pa.Table, time_column: str) -> None:
-        self.rows.take_in(rows, ticks_of(rows, time_column))
+    def fill(self, rows: pa.Table) -> None:
+        self.rows.take_in(rows)
 
     def advance(self, inlet: Inlet, begin: int, complete: int) -> Change:
         """Bring in the rows with begin <= time < complete; asked again for the same, the same answer."""
@@ -155,7 +155,7 @@ class Neighbours:
             return self._step[2]
         assert begin == self.upto + 1, "a partitioned window goes on where it stands"
         rows = inlet.between(begin, complete - 1)
-        layout = self.rows.take_in(rows, ticks_of(rows, inlet.time_column))
+        layout = self.rows.take_in(rows)
         self.upto = complete - 1
         self._step = (begin, complete, Change(layout, self.rows.k))
         return self._step[2]
