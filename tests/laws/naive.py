@@ -6,7 +6,7 @@ evaluated over them row by row, in SQL's three-valued logic.
 
 The grammar, as plain tuples. Times and lengths of time are integers, all in the same unit.
 
-    window      ("interval", i) | ("now",) | ("rows", k) | ("keyed", columns, k, within or None)
+    window      ("interval", i) | ("landmark", i) | ("now",) | ("rows", k) | ("keyed", columns, k, within or None)
     expression  ("col", alias, name) | ("prev", alias, name, n) | ("lit", value) | ("now",) | ("+" | "-" | "*", a, b)
                 | ("case", condition, a, b) | ("coalesce", a, b) | ("scalar", Select)
                 | ("count*",) | ("count" | "sum" | "avg" | "min" | "max" | "distinct", expression)   aggregates
@@ -254,6 +254,8 @@ class _Instant:
         newest = [rows[i] for i in order]
         if kind == "interval":
             return self._within(newest, source.window[1])
+        if kind == "landmark":
+            return self._within(newest, self.instant % source.window[1])
         if kind == "now":
             return self._within(newest, 0)
         if kind == "rows":

@@ -63,6 +63,10 @@ class OracleTable:
         now = self.now
         return [] if now is None else [row for row in self.newest_first() if row["t"] >= now - length]
 
+    def landmark(self, length: int) -> list[Row]:
+        now = self.now
+        return [] if now is None else [row for row in self.newest_first() if row["t"] // length >= now // length]
+
     def newest(self, count: int) -> list[Row]:
         return self.newest_first()[:count]
 

@@ -60,6 +60,8 @@ class Words:
     def window(self, window: Term) -> str:
         if window[0] == "interval":
             return f"[{self.interval(window[1])}]"
+        if window[0] == "landmark":
+            return f"[LANDMARK {self.interval(window[1])}]"
         if window[0] == "now":
             return "[NOW]"
         if window[0] == "rows":
@@ -150,10 +152,12 @@ class Asker:
 
     def window(self, most: int | None = None) -> Term:
         """A window of a stream; of a view (which keeps `most`) one that does not hang on the order within an instant."""
-        kind = self.pick(["interval", "interval", "interval", "keyed", "keyed", "keyed", "now", "rows"])
+        kind = self.pick(["interval", "interval", "interval", "landmark", "keyed", "keyed", "keyed", "now", "rows"])
         length = self.pick(LENGTHS) if most is None else min(self.pick(LENGTHS), most)
-        if kind == "interval":
+        if kind == "interval" or (kind == "landmark" and not length):
             return ("interval", length)
+        if kind == "landmark":
+            return ("landmark", length)
         if kind == "keyed":
             keys = [("k",)] if most is not None else [("k",), ("k",), ("g",), ("k", "g"), ("v",)]
             within = None if most is None and self.chance(5) else length

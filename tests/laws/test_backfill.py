@@ -55,6 +55,8 @@ def wider(window: Term, most: int | None) -> Term:
     if window[0] in ("interval", "now"):
         length = 0 if window[0] == "now" else window[1]
         return ("interval", length + 6 if most is None else max(min(length + 6, most), length))
+    if window[0] == "landmark":
+        return window if most is not None and 2 * window[1] > most else ("landmark", 2 * window[1])
     if window[0] == "rows":
         return ("rows", window[1] + 3)
     return ("keyed", window[1], window[2] + 2, window[3])
@@ -99,7 +101,7 @@ class Growing(Running):
             first = min((row["t"] for n in names if n in self.streams for row in self.streams[n].rows), default=None)
             if first is not None and first <= begin - back and "w" not in names:
                 begin = start = begin - back
-        if begin is not None and not self.had_rows(query, begin):
+        if begin is not None and start is None and not self.had_rows(query, begin):
             begin = None
         if begin is not None and None in times:
             self.since[query.name] = begin

@@ -28,6 +28,8 @@ keys = st.sampled_from([("k",), ("name",), ("k", "name"), ("v",)])
 def check_windows(life: Life, length: int, count: int, key: tuple[str, ...], since: int) -> None:
     oracle, unit = life.oracle, life.unit
     life.check_window(life.seconds(length), oracle.interval(length * unit))
+    if length:
+        life.check_window(f"LANDMARK {life.seconds(length)}", oracle.landmark(length * unit))
     life.check_window(f"ROWS {count}", oracle.newest(count))
     life.check_window(f"{', '.join(key)} ROWS {count}", oracle.newest_of_each(key, count))
     within = oracle.newest_of_each(key, count, length * unit)

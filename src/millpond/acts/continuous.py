@@ -136,6 +136,8 @@ def window_text(window: st.Window) -> str:
     """A window as it is written."""
     if window.now:
         return "[NOW]"
+    if window.landmark is not None:
+        return f"[LANDMARK INTERVAL '{window.landmark.total_seconds():.6f}' SECOND]"
     interval = f"INTERVAL '{window.interval.total_seconds():.6f}' SECOND" if window.interval is not None else ""
     if window.rows is None:
         return f"[{interval}]" if interval else "[UNBOUNDED]"

@@ -20,8 +20,8 @@ from sqlglot import exp
 from millpond.arrow import integers
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
+from millpond.network.shapes import Item, Shape, by_time, groups_of, stretches
 from millpond.query.approximate import mark_of
-from millpond.query.bind import INSTANT, INSTANT_TEXT
 from millpond.schema import Schema
 from millpond.synopses import GroupedExponentialHistogram, GroupedSlidingSum
 
@@ -29,11 +29,8 @@ Ints = npt.NDArray[np.int64]
 
 MOST = 1 << 53
 """The largest value that is summed."""
-SLICES = 16
-"""In so many parts a window is read from history, so that it never stands in memory as a whole."""
 _FEW = 1024  # groups that are kept in any case
 _NEVER = -(1 << 62)
-_REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
 
 
 @dataclass(frozen=True)
@@ -44,57 +41,19 @@ class Measure:
     column: str | None
     eps: float
 
-
-@dataclass(frozen=True)
-class Item:
-    """A selected column: a group's (`measure` is None), or `shown` of a measure: value, lower or upper."""
-
-    column: str
-    measure: Measure | None = None
-    shown: str = ""
-
-
-@dataclass(frozen=True)
-class Shape:
-    groups: tuple[str, ...]
-    items: tuple[Item, ...]
-
     @property
-    def measures(self) -> list[Measure]:
-        return list(dict.fromkeys(i.measure for i in self.items if i.measure is not None))
-
-    @property
-    def needs(self) -> list[str]:
-        """The columns that are measured."""
-        return list(dict.fromkeys(m.column for m in self.measures if m.column is not None))
-
-    @property
-    def names(self) -> list[str]:
-        """The columns of a row that matter."""
-        return list(dict.fromkeys([*self.groups, *self.needs]))
+    def columns(self) -> tuple[str, ...]:
+        return () if self.column is None else (self.column,)
 
 
-def approximate_shape(prepared: Prepared) -> Shape | None:
+def approximate_shape(prepared: Prepared) -> Shape[Measure] | None:
     """What a query asks that synopses can answer; None if it is of another form."""
     tree, use = prepared.bound.tree, prepared.streams[0]
-    window = use.window
-    if not isinstance(tree, exp.Select) or len(prepared.bound.uses) > 1 or prepared.query.form != "rstream":
+    if not by_time(use.window) or use.window is None or use.window.interval is None:
         return None
-    if window is None or window.grows or window.now or window.rows is not None or window.interval is None:
+    groups = groups_of(prepared, tree)
+    if groups is None:
         return None
-    if not isinstance(tree.args["from_"].this, exp.Table) or any(tree.args.get(c) for c in _REFUSED):
-        return None
-    if len(list(tree.find_all(exp.Select))) > 1 or use.previous:
-        return None
-    if any(node.this in (str(INSTANT), INSTANT_TEXT) for node in tree.find_all(exp.Literal)):
-        return None
-    group = tree.args.get("group")
-    keys = group.expressions if group is not None else []
-    if group is not None and (not keys or any(v for k, v in group.args.items() if k != "expressions")):
-        return None
-    if any(not isinstance(k, exp.Column) for k in keys):
-        return None
-    groups = tuple(k.name for k in keys)
     items = [_item(e.unalias(), groups, use.columns) for e in tree.expressions]
     found = tuple(i for i in items if i is not None)
     if len(found) < len(items) or all(i.measure is None for i in found):
@@ -102,7 +61,7 @@ def approximate_shape(prepared: Prepared) -> Shape | None:
     return Shape(groups, found)
 
 
-def _item(node: exp.Expr, groups: tuple[str, ...], columns: Schema) -> Item | None:
+def _item(node: exp.Expr, groups: tuple[str, ...], columns: Schema) -> Item[Measure] | None:
     if isinstance(node, exp.Column):
         return Item(node.name) if node.name in groups else None
     mark = mark_of(node)
@@ -139,7 +98,7 @@ class Clock:
 class Approximated:
     """The synopses of all groups, up to `upto`."""
 
-    def __init__(self, shape: Shape, schema: pa.Schema, upto: int, interval: int, slide: int | None) -> None:
+    def __init__(self, shape: Shape[Measure], schema: pa.Schema, upto: int, interval: int, slide: int | None) -> None:
         self.shape = shape
         self.upto = upto
         self._interval = interval
@@ -170,9 +129,7 @@ class Approximated:
 
     def past(self) -> Iterator[tuple[int, int]]:
         """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
-        begin, step = self.upto - self._interval, -(-(self._interval + 1) // SLICES)
-        for low in range(begin, self.upto + 1, step):
-            yield low, min(low + step - 1, self.upto)
+        return stretches(self.upto - self._interval, self.upto)
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows, which come after all that were brought in."""

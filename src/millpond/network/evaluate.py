@@ -10,6 +10,7 @@ matter how rows are cut into steps, nor whether the state was kept or filled fro
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -21,7 +22,8 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, data_type, integers
 from millpond.catalog import INSTANT, ContinuousQuery, StreamingTable
 from millpond.errors import MillpondError
-from millpond.network.approximate import Approximated, approximate_shape
+from millpond.network.aggregates import Held, held_for
+from millpond.network.arrived import Arrived
 from millpond.network.engine import Engine
 from millpond.network.filters import Columns, compile_condition
 from millpond.network.forms import beyond, send
@@ -30,7 +32,6 @@ from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
 from millpond.network.kinds import (
     AGGREGATES,
-    APPROXIMATE,
     INSTANTS,
     MOMENT,
     NEIGHBOURS,
@@ -45,8 +46,9 @@ from millpond.network.kinds import (
 from millpond.network.lookups import Lookup, lookups
 from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
-from millpond.network.running import Running, shape_of
+from millpond.network.running import Running
 from millpond.network.split import PREFIX
+from millpond.network.together import Question, ask_together, question_of
 from millpond.query.bind import Use
 from millpond.query.local import with_relations
 from millpond.query.plan import used_columns
@@ -101,39 +103,15 @@ class Node:
     kind: Kind
     chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
     shared: Neighbours | None = None
-    running: Running | Approximated | None = None  # what it holds instead of rows
+    running: Held | None = None  # what it holds instead of rows
     slots: dict[str, Slots] = field(default_factory=dict)
     lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
     fetched: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # rows of standard tables, up to an instant
     before: pa.Table | None = None  # its result at the last instant, if it sends differences
     by_time: bool = False  # whether its result over empty windows is the same at all instants of a step
     quiet: bool = False  # whether its result at the last instant had no rows
+    question: Question | None = None  # what it asks of the rows of its window, if others may ask the same
     error: str | None = None  # why it stopped
-
-
-class Arrived:
-    """Rows that arrived in a step, as the queries over single rows see them."""
-
-    def __init__(self, rows: pa.Table, time_column: str) -> None:
-        self._rows = rows
-        self._time_column = time_column
-        self.moments = ticks_of(rows, time_column)
-        self.columns = Columns(self)
-
-    @property
-    def size(self) -> int:
-        return int(self._rows.num_rows)
-
-    def at_moment(self, moment: int) -> Arrived:
-        """The rows of one instant alone."""
-        return Arrived(self._rows.filter(pa.array(self.moments == moment)), self._time_column)
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        return self._rows.column(name)
-
-    def rows(self, names: Iterable[str], places: npt.NDArray[np.int64] | None) -> pa.Table:
-        chosen = self._rows.select(list(names))
-        return chosen if places is None else chosen.take(pa.array(places))
 
 
 class Evaluator:
@@ -146,6 +124,8 @@ class Evaluator:
         self.inlets: dict[str, Inlet] = {}
         self._arrived: dict[tuple[str, int, int], Arrived] = {}  # of this step, shared among queries
         self._contents: dict[tuple[str, int, int], Arrived] = {}  # of windows by time at an instant, likewise
+        self._answers: dict[tuple[str, int], pa.Table] = {}  # to queries asked together with another, not looked at yet
+        self._together: set[tuple[Question, int]] = set()  # what was asked so
 
     # -- the network changes ----------------------------------------------------------------------------------------
 
@@ -156,6 +136,8 @@ class Evaluator:
         where = kind.where if kind.name != INSTANTS else simple_where(prepared)
         chosen = compile_condition(where) if where is not None or kind.name != INSTANTS else None
         node = Node(prepared, progress, kind, chosen, lookups=lookups(prepared) if kind.name == INSTANTS else {})
+        if kind.name == INSTANTS and (where is None or chosen is not None):
+            node.question = question_of(prepared)
         windows = [u.window for u in prepared.streams]
         node.by_time = not names_instant(prepared) and all(w and w.rows is None and not w.grows for w in windows)
         for use in prepared.streams:
@@ -286,6 +268,8 @@ class Evaluator:
         self._trim()
         self._arrived.clear()
         self._contents.clear()
+        self._answers.clear()
+        self._together.clear()
         for node in self.nodes.values():
             node.fetched.clear()
             if node.shared is not None:
@@ -357,7 +341,7 @@ class Evaluator:
                 what = f"partitioned window{f' {number + 1}' if number else ''}, {rows.slots.size} keys{note}"
                 found[node.prepared.name, what] = (rows.rows, rows.bytes)
             if node.running is not None:
-                what = "synopses" if node.kind.name == APPROXIMATE else "running aggregates"
+                what = "running aggregates" if isinstance(node.running, Running) else "synopses"
                 what = f"{what} of {node.running.rows} groups"
                 found[node.prepared.name, what] = (node.running.rows, node.running.bytes)
             if node.before is not None:
@@ -506,16 +490,9 @@ class Evaluator:
         text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
         return self.engine.run(text, {f"{name}_rows": rows}).rename_columns(schema.names).cast(schema)
 
-    def _make_running(self, node: Node, upto: int) -> Running | Approximated:
-        use = node.prepared.streams[0]
-        schema = self.inlets[use.table.name].schema
-        if node.kind.name == APPROXIMATE:
-            wanted, interval = approximate_shape(node.prepared), node.prepared.interval(use)
-            assert wanted is not None
-            assert interval is not None
-            node.running = Approximated(wanted, schema, upto, interval, node.prepared.slide)
-        else:
-            node.running = Running(shape_of(node.prepared.bound.tree, use.columns), schema, upto)
+    def _make_running(self, node: Node, upto: int) -> Held:
+        schema = self.inlets[node.prepared.streams[0].table.name].schema
+        node.running = held_for(node.prepared, node.kind.name, schema, upto)
         return node.running
 
     def _fill_running(self, node: Node, upto: int) -> None:
@@ -628,12 +605,40 @@ class Evaluator:
 
     def _send(self, node: Node, instant: int) -> pa.Table:
         form = node.prepared.query.form
-        now = self._result(node, instant)
+        now = self._result_with_others(node, instant)
         node.quiet = not now.num_rows
         if form == "rstream":
             return now
         before, node.before = node.before, now
         return send(self.engine, form, now, before)
+
+    def _result_with_others(self, node: Node, instant: int) -> pa.Table:
+        """The result; where others ask the same of their rows, now or later in this step, theirs are found with it."""
+        key = (node.prepared.name, instant)
+        if node.question is not None and (node.question, instant) not in self._together:
+            self._together.add((node.question, instant))
+            peers = [n for n in self.nodes.values() if n.question == node.question and self._is_due(n, instant)]
+            rows = ((n.prepared.name, self._asked_of(n, instant)) for n in peers)
+            if len(peers) > 1:
+                with contextlib.suppress(MillpondError):  # it is asked alone, and so are they
+                    answers = ask_together(self.engine, node.question, rows, instant)
+                    self._answers.update({(name, instant): found for name, found in answers})
+        found = self._answers.pop(key, None)
+        return self._result(node, instant) if found is None else self._typed(node, found)
+
+    def _is_due(self, node: Node, instant: int) -> bool:
+        span = self._begin_and_end(node) if node.error is None else None
+        return span is not None and span[0] <= instant < span[1]
+
+    def _asked_of(self, node: Node, instant: int) -> pa.Table:
+        assert node.question is not None
+        return self._fitting(node, node.prepared.streams[0], instant, node.question.columns).select(
+            node.question.columns
+        )
+
+    def _typed(self, node: Node, found: pa.Table) -> pa.Table:
+        columns = node.prepared.query.columns.without(INSTANT)
+        return found.rename_columns(columns.names).cast(arrow_schema(columns))
 
     def _result(self, node: Node, instant: int) -> pa.Table:
         """The one-time result over the contents of the windows at an instant."""
@@ -648,9 +653,7 @@ class Evaluator:
                 tables[use.name] = self._looked_up(node, use, instant)
             else:
                 tables[use.name] = self.history.standard(use.table.name)
-        found = ask(self.engine, node.prepared, tables, instant)
-        columns = node.prepared.query.columns.without(INSTANT)
-        return found.rename_columns(columns.names).cast(arrow_schema(columns))
+        return self._typed(node, ask(self.engine, node.prepared, tables, instant))
 
     def _looked_up(self, node: Node, use: Use, instant: int) -> pa.Table:
         """The rows of a standard table that can matter at an instant; fetched for several instants at once."""
@@ -671,8 +674,9 @@ class Evaluator:
         node.fetched[use.name] = (upto, found)
         return found
 
-    def _fitting(self, node: Node, use: Use, instant: int) -> pa.Table:
-        """The content of a window, without rows that a simple WHERE leaves out: the test is shared among queries."""
+    def _fitting(self, node: Node, use: Use, instant: int, names: Sequence[str] = ()) -> pa.Table:
+        """The content of a window, without rows that a simple WHERE leaves out: the test is shared among queries. It has the
+        columns `names`, or all."""
         if node.chosen is None or use.window is None or use.window.rows is not None:
             return self._content(node, use, instant)
         key = (use.table.name, instant, node.prepared.start(use, instant))
@@ -682,8 +686,10 @@ class Evaluator:
             whole = self._content(node, use, instant).combine_chunks()  # rows are taken from it many times
             self._contents[key] = Arrived(whole, self.inlets[use.table.name].time_column)
         content = self._contents[key]
-        names = dict.fromkeys([*used_columns(node.prepared.bound, use), use.time_column or SEQ, SEQ])
         places = np.flatnonzero(node.chosen(content.columns)) if content.size else None
+        if names:
+            return content.rows(names, places)
+        names = list(dict.fromkeys([*used_columns(node.prepared.bound, use), use.time_column or SEQ, SEQ]))
         rows = content.rows(names, places)
         missing = [f for f in self.inlets[use.table.name].schema if f.name not in names]
         for field_ in missing:  # named by nobody, but part of the relation

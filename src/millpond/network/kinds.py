@@ -5,10 +5,11 @@
     newest      the rows of the instant alone, each with its neighbours in a partitioned window
     running     aggregates over a window that only grows; nothing else can be asked of such a window
     approximate aggregates over a window of time for which the query names an error: synopses instead of rows
+    correlated  correlated aggregates since a landmark: buckets instead of rows
     instants    anything: the one-time query over the contents of the windows, at each instant
 
-Invariant. The kinds differ in cost only (`approximate` also in the error that the query allows). A query is of the first kinds
-when that can be proved from its text:
+Invariant. The kinds differ in cost only (`approximate` and `correlated` also in the error that the query allows). A query is
+of the first kinds when that can be proved from its text:
 - rows: one stream, nothing but SELECT and WHERE, evaluated at each arrival, and either RSTREAM over [NOW], or ISTREAM over a
   window by time where the row's time is selected: then a row of an instant equals none of an earlier one, and what is
   new is what arrived.
@@ -26,14 +27,15 @@ from sqlglot import exp
 
 from millpond.catalog import StreamingTable
 from millpond.network.approximate import approximate_shape
+from millpond.network.correlated import correlated_shape
 from millpond.network.prepare import Prepared
 from millpond.network.running import shape_of
 from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
 ROWS, NEIGHBOURS, NEWEST, INSTANTS = "rows", "neighbours", "newest", "instants"
-RUNNING, APPROXIMATE = "running", "approximate"
-AGGREGATES = (RUNNING, APPROXIMATE)  # held as numbers for each group
+RUNNING, APPROXIMATE, CORRELATED = "running", "approximate", "correlated"
+AGGREGATES = (RUNNING, APPROXIMATE, CORRELATED)  # held as numbers for each group
 MOMENT = "__moment"  # the instant, as the last column of `text`
 _CLAUSES = (
     "group",
@@ -75,6 +77,9 @@ def kind_of(prepared: Prepared) -> Kind:
     approximate = approximate_shape(prepared)
     if approximate is not None:
         return _kind(APPROXIMATE, prepared, _ungrouped(tree, approximate.names))
+    correlated, written = correlated_shape(prepared), prepared.bound.written
+    if correlated is not None and isinstance(written, exp.Select):
+        return _kind(CORRELATED, prepared, _ungrouped(written, correlated.names))
     if window.columns and form != "dstream":
         arriving = _without_arrival(tree, use)
         if arriving is not None and _is_plain(prepared, arriving) and (form == "rstream" or _shows_time(tree, use)):

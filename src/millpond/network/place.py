@@ -15,10 +15,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millpond.catalog import Catalog, StreamingTable
-from millpond.network.approximate import approximate_shape
-from millpond.network.kinds import AGGREGATES, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of, remembers
+from millpond.network.aggregates import grouped_by
+from millpond.network.kinds import AGGREGATES, INSTANTS, NEIGHBOURS, NEWEST, ROWS, kind_of, remembers
 from millpond.network.prepare import Prepared
-from millpond.network.running import shape_of
 from millpond.network.split import PREFIX
 
 
@@ -43,10 +42,10 @@ def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:
     if kind == NEIGHBOURS:
         return table if by_key and _selects(prepared.bound.tree, table) else None
     if kind in AGGREGATES:
-        shape = shape_of(prepared.bound.tree, use.columns) if kind == RUNNING else approximate_shape(prepared)
-        assert shape is not None
         arrivals = prepared.slide is None and prepared.query.form == "rstream"  # are not the same in all shards
-        return table if set(table.shard_by) <= {g.lower() for g in shape.groups} and not arrivals else None
+        return (
+            table if set(table.shard_by) <= {g.lower() for g in grouped_by(prepared, kind)} and not arrivals else None
+        )
     assert kind == INSTANTS
     by_time = window.rows is None
     return table if (by_time or by_key) and _grouped(prepared, table) else None

@@ -16,6 +16,7 @@ from millpond.duration import FOREVER, TimeUnit
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.running import NotRunning, shape_of
 from millpond.query.bind import Bound, Use, bind
+from millpond.query.bounds import window_start
 from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
@@ -42,11 +43,19 @@ class Prepared:
         return None if self.query.slide is None else self.unit.ticks(self.query.slide)
 
     def interval(self, use: Use) -> int | None:
-        """The length of a window by time, in ticks."""
+        """The length of a window by time, in ticks, if it is the same at all instants."""
         assert use.window is not None
         if use.window.now:
             return 0
         return None if use.window.interval is None else self.unit.ticks(use.window.interval)
+
+    def start(self, use: Use, instant: int) -> int:
+        """Where a window by time begins at an instant; at a later one it does not begin earlier."""
+        assert use.window is not None
+        assert isinstance(use.table, StreamingTable)
+        found = window_start(use.window, use.table, instant)
+        assert found is not None
+        return found
 
 
 def prepare(query: ContinuousQuery, catalog: Catalog) -> Prepared:
@@ -142,7 +151,7 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
             " or read it through [NOW].",
             sql=sql,
         )
-    if window.interval is not None and table.history is not None and window.interval > table.history:
+    if window.length is not None and table.history is not None and window.length > table.history:
         raise UnsupportedSql(
             f'the window of "{use.alias}" is longer than "{table.name}" keeps its rows',
             hint=f"Keep them longer: ALTER ... {table.name} SET RANGE, or make the window shorter.",
@@ -164,7 +173,8 @@ def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: s
         raise UnsupportedSql(
             f'the window of "{use.alias}" grows without bound',
             detail=f"All rows it will ever hold would have to be kept in memory: {reason}.",
-            hint="Use [INTERVAL ...], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
+            hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
+            " or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
             sql=sql,
         ) from None
     is_result = table.name in catalog.queries

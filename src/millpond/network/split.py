@@ -24,6 +24,7 @@ from sqlglot.tokenizer_core import TokenType
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
 from millpond.network.prepare import Prepared, prepare
 from millpond.query.approximate import is_approximate
+from millpond.query.correlated import is_correlated
 from millpond.schema import Column, DataType, Schema
 from millpond.sql.dialect import Millpond, read_tree, tokenize
 
@@ -61,7 +62,7 @@ def split(
     group = tree.args.get("group")
     if not isinstance(tree, exp.Select) or group is None or any(tree.args.get(c) for c in _REFUSED):
         return None
-    if any(is_approximate(call) for call in tree.find_all(exp.Anonymous)):  # not of what the shards send
+    if any(is_approximate(c) or is_correlated(c) for c in tree.find_all(exp.Anonymous)):  # not of what the shards send
         return None
     if not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
         return None

@@ -7,7 +7,7 @@ import pyarrow as pa
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
 from millpond.network.idle import is_idle
-from millpond.network.kinds import APPROXIMATE, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
+from millpond.network.kinds import APPROXIMATE, CORRELATED, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
 from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, bases, prepare
 from millpond.network.runner import Network
@@ -76,6 +76,7 @@ _KINDS = {
     NEWEST: "row by row, each with those before it of its key",
     RUNNING: "group by group, for the groups that change",
     APPROXIMATE: "group by group, in synopses with the error it allows",
+    CORRELATED: "group by group, in synopses with proven bounds",
     INSTANTS: "instant by instant",
 }
 
@@ -89,6 +90,8 @@ def _window(use: Use) -> str:
     assert window is not None
     if window.now:
         return "[NOW], the rows of the instant"
+    if window.landmark is not None:
+        return f"the rows since the last landmark, one every {describe(window.landmark)}"
     within = f" of the last {describe(window.interval)}" if window.interval is not None else ""
     if window.rows is None:
         return f"the rows{within}"

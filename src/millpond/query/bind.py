@@ -31,6 +31,7 @@ from millpond.catalog import (
 )
 from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
 from millpond.query.approximate import rewrite_approximate
+from millpond.query.correlated import make_exact
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
@@ -86,13 +87,14 @@ class Use:
 @dataclass(frozen=True)
 class Bound:
     """A query whose names are resolved. `names` are the output columns as the user wrote them, `functions` the user's
-    functions it calls, by lower-case name."""
+    functions it calls, by lower-case name. `written` is a query with correlated aggregates before they were made exact."""
 
     tree: exp.Query
     uses: Mapping[str, Use]
     names: tuple[str, ...]
     scopes: list[Scope] = field(default_factory=list, compare=False)
     functions: Mapping[str, Function] = field(default_factory=dict)
+    written: exp.Query | None = field(default=None, compare=False)
 
 
 def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
@@ -129,12 +131,14 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
         _check_columns(scopes, uses, aliases, sql)
         _type_columns(scopes, uses)
         spell_outputs(tree, {u.name: u.columns.names for u in uses.values()})
+        assert isinstance(tree, exp.Query)
+        written = make_exact(tree, functions, sql)
+        scopes = scopes if written is None else traverse_scope(tree)
     except SqlError as error:
         raise error.at(sql, None) from error.__cause__
     except (OptimizeError, SqlglotError) as error:
         raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
-    assert isinstance(tree, exp.Query)
-    return Bound(tree, uses, tuple(tree.named_selects), scopes, functions)
+    return Bound(tree, uses, tuple(tree.named_selects), scopes, functions, written)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -190,9 +194,9 @@ def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sou
                 raise UnknownName(
                     "column", column, table.columns.names, where=f' in table "{name}"', sql=sql, span=place
                 )
-        if window.interval is not None:
+        if window.length is not None:
             try:
-                table.unit.ticks(window.interval)
+                table.unit.ticks(window.length)
             except SqlError as error:
                 raise error.at(sql, place) from None
     return Use(f"__r{number}", node.alias_or_name, table, window, rejected)

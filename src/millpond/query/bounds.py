@@ -2,8 +2,8 @@
 
 Only conjuncts of a WHERE (or of an inner join's ON) that compare a column with constants are understood; anything else is
 ignored, because a bound may only ever skip what the engine would filter out anyway. A condition may be applied below a
-window only if it does not change which rows the window holds: below [INTERVAL], [NOW] and [SINCE] every condition, below
-[cols ROWS k] those on the partitioning columns, below [ROWS k] none.
+window only if it does not change which rows the window holds: below [INTERVAL], [LANDMARK], [NOW] and [SINCE] every
+condition, below [cols ROWS k] those on the partitioning columns, below [ROWS k] none.
 """
 
 from __future__ import annotations
@@ -68,6 +68,9 @@ def window_start(window: Window, table: StreamingTable, now: int | None) -> int 
         return None
     if window.now:
         return now
+    if window.landmark is not None:
+        between = table.unit.ticks(window.landmark)
+        return now // between * between
     if window.interval is not None:
         return now - table.unit.ticks(window.interval)
     return None

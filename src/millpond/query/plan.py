@@ -161,4 +161,4 @@ def ordered(bound: Bound) -> Bound:
     for name in (time, "_seq"):
         key = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(use.alias, quoted=True))
         copy = copy.order_by(exp.Ordered(this=key, desc=True, nulls_first=False), copy=False)
-    return Bound(copy, bound.uses, bound.names, bound.scopes, bound.functions)
+    return replace(bound, tree=copy)

@@ -74,7 +74,7 @@ def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     assert isinstance(table, StreamingTable)
     time, seq = words.quote(table.time_column), words.quote(SEQ)
     source = f"({rows}) AS w"
-    if now is None and (window.interval is not None or window.now):
+    if now is None and (window.length is not None or window.now):
         return f"SELECT * FROM {source} WHERE FALSE"  # nothing arrived and no heartbeat: there is no now yet
     start = window_start(window, table, now)
     bound = time_literal(table, start, words) if start is not None else None

@@ -28,12 +28,32 @@ from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, near
 from millpond.schema import SEQ
 from millpond.sql.statements import Window
 
-__all__ = ["Cursor", "Millpond", "WINDOW", "WINDOW_SPAN", "read_tree", "span_of", "tokenize"]
+__all__ = [
+    "CORRELATED",
+    "OF_CONDITION",
+    "Cursor",
+    "Millpond",
+    "WINDOW",
+    "WINDOW_SPAN",
+    "read_tree",
+    "span_of",
+    "tokenize",
+]
 
 T = TypeVar("T")
 
 WINDOW = "window"  # keys in the meta of an exp.Table
 WINDOW_SPAN = "window_span"
+OF_CONDITION = (
+    "of_condition"  # in the meta of a call f(y WHERE condition, ...): its first two arguments are y and the condition
+)
+
+CORRELATED = {
+    f"CORRELATED_{what}{suffix}": (what.lower(), shown)
+    for what in ("COUNT", "SUM", "AVG")
+    for suffix, shown in (("", "value"), ("_LOWER", "lower"), ("_UPPER", "upper"))
+}
+"""The aggregates that take a condition: what is aggregated of the rows, and whether the value or a bound is shown."""
 
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 # Tokens whose text is a value or a quoted name: never a keyword or a symbol, whatever it says.
@@ -43,8 +63,9 @@ VALUES = TEXTS | {
 }  # fmt: skip
 # Words that may follow an interval without being its unit.
 AFTER_INTERVAL = frozenset({"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"})
-WINDOW_WORDS = ("ROWS", "INTERVAL", "SINCE", "NOW", "UNBOUNDED")
-WINDOW_HINT = "Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [NOW], [SINCE 600] or [UNBOUNDED]."
+WINDOW_WORDS = ("ROWS", "INTERVAL", "LANDMARK", "SINCE", "NOW", "UNBOUNDED")
+WINDOW_HINT = "Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [LANDMARK DAY], [NOW], [SINCE 600] or [UNBOUNDED]."
+LANDMARKS = ("MINUTE", "HOUR", "DAY")
 QUERY_WORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "UNION", "SET", "VALUES")
 MOST_DIGITS = 18  # what fits a BIGINT; also keeps int() away from Python's own limit on digits
 
@@ -189,6 +210,8 @@ class Cursor:
             return Window()
         if self.at("INTERVAL") and not self._names_column():
             window = Window(interval=self.interval())
+        elif self.at("LANDMARK") and not self._names_column():
+            window = Window(landmark=self._landmark())
         elif self.at("SINCE") and not self._names_column():
             self.index += 1
             is_text = self.look().token_type in TEXTS
@@ -197,6 +220,31 @@ class Cursor:
             window = self._rows()
         self.expect("]")
         return window
+
+    def _landmark(self) -> timedelta:
+        """`LANDMARK DAY` or `LANDMARK INTERVAL '15' MINUTE`: the time from one landmark to the next."""
+        self.expect("LANDMARK")
+        start = self.index
+        if self.at("INTERVAL"):
+            length = self.interval()
+            if length <= timedelta(0):
+                raise SqlSyntaxError("landmarks need time between them", sql=self.sql, span=self.span(start))
+            return length
+        unit = self.look().text.upper() if self.at_word() else ""
+        if unit in ("WEEK", "MONTH", "QUARTER", "YEAR"):
+            raise UnsupportedSql(
+                f"LANDMARK {unit} is not supported",
+                detail="Landmarks are the multiples of one length, counted from 0 or 1970-01-01 UTC, which was a Thursday."
+                if unit == "WEEK"
+                else f"Landmarks are the multiples of one length, and not every {unit} has the same.",
+                hint="Write LANDMARK DAY, HOUR or MINUTE, or LANDMARK INTERVAL '7' DAY.",
+                sql=self.sql,
+                span=self.span(start, start + 1),
+            )
+        if unit not in LANDMARKS:
+            raise self.unexpected("MINUTE, HOUR, DAY or INTERVAL after LANDMARK", (*LANDMARKS, "INTERVAL"))
+        self.index += 1
+        return duration(1, unit)
 
     def _names_column(self) -> bool:
         following = self.look(1)
@@ -248,8 +296,32 @@ class Unread(ParseError):
         self.before = before
 
 
+def _conditional(name: str) -> Callable[[MillpondParser], exp.Expr]:
+    return lambda parser: parser.parse_conditional(name)
+
+
 class MillpondParser(SparkParser):
-    """Spark's parser, which also reads windows and is strict where sqlglot forgives."""
+    """Spark's parser, which also reads windows and conditions in calls, and is strict where sqlglot forgives."""
+
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        **SparkParser.FUNCTION_PARSERS,
+        **{name: _conditional(name) for name in CORRELATED},
+    }
+
+    def parse_conditional(self, name: str) -> exp.Expr:
+        """What stands in the parentheses of `name`: arguments, the first of them `<value> WHERE <condition>` or any other."""
+        written = self._tokens[self._index - 2]  # the name, before its parenthesis
+        given = self._parse_function_args(True)
+        call = exp.Anonymous(this=name, expressions=given).update_positions(written)
+        if len(given) == 1 and self._match(TokenType.WHERE):
+            call.meta[OF_CONDITION] = True
+            call.append("expressions", self._parse_disjunction())
+            if self._match(TokenType.COMMA):
+                for further in self._parse_function_args(True):
+                    call.append("expressions", further)
+        if self._curr.token_type is not TokenType.R_PAREN:  # sqlglot leaves this to whoever parses the arguments
+            self.raise_error("Expecting )")
+        return call
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         # sqlglot comes here with a Table in one case only: a bracket behind a name in FROM or JOIN, before its alias.

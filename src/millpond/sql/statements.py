@@ -28,6 +28,7 @@ class Window:
     | `[vid, xway ROWS 4]`                 | rows, columns                            |
     | `[vid ROWS 4 WITHIN INTERVAL '5' MINUTE]` | rows, columns, interval             |
     | `[NOW]`                              | now                                      |
+    | `[LANDMARK DAY]`, `[LANDMARK INTERVAL '15' MINUTE]` | landmark                  |
     | `[SINCE 600]`                        | since (a literal: number or text)        |
     | `[UNBOUNDED]`                        | none of them                             |
     """
@@ -37,11 +38,17 @@ class Window:
     interval: timedelta | None = None
     now: bool = False
     since: int | str | None = None
+    landmark: timedelta | None = None
 
     @property
     def grows(self) -> bool:
         """Whether rows come into it and none ever leaves."""
-        return self.rows is None and self.interval is None and not self.now
+        return self.rows is None and self.length is None and not self.now
+
+    @property
+    def length(self) -> timedelta | None:
+        """How far back it reaches at most, if it has an end in time."""
+        return self.landmark if self.landmark is not None else self.interval
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import millpond
 from millpond.network import approximate
-from millpond.network.approximate import Approximated, Clock, Item, Measure, Shape
+from millpond.network.approximate import Approximated, Clock, Measure
+from millpond.network.shapes import SLICES, Item, Shape
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
 EPS = 0.2
@@ -103,7 +104,7 @@ def test_history_is_read_in_stretches_that_cover_the_window_once() -> None:
         assert stretches[0][0] == upto - interval
         assert stretches[-1][1] == upto
         assert all(a[1] + 1 == b[0] for a, b in itertools.pairwise(stretches))
-        assert len(stretches) <= approximate.SLICES
+        assert len(stretches) <= SLICES
 
 
 QUERIES = {

@@ -95,7 +95,8 @@ class CorrelatedAggregate(Synopsis):
     # -- adding --------------------------------------------------------------------------------------------------------
 
     def add_many(self, times: npt.ArrayLike | None, values: Any = None, *, leaving: Any = None) -> None:
-        """Rows in order: x, or the pair of arrays (x, y), or an array of rows [x, y]; y is x when not given.
+        """Rows in order: x, or the pair of arrays (x, y), or an array of rows [x, y]; y is x when not given. A row whose y is
+        NaN has none: it counts for the range and in a COUNT, and adds nothing to a SUM or an AVG.
 
         `times` is None: windows are of rows. With `leaving="given"`, `leaving` has the rows that these push out of the
         window, in their order: one for each row from the first beyond the window on.
@@ -127,13 +128,13 @@ class CorrelatedAggregate(Synopsis):
         if isinstance(values, tuple):
             if len(values) != 2:
                 raise SynopsisError(f"rows are x, or x and y: not {len(values)} columns")
-            x, y = _numbers("x", values[0]), _numbers("y", values[1])
+            x, y = _numbers("x", values[0]), _numbers("y", values[1], missing=True)
             if len(x) != len(y):
                 raise SynopsisError(f"there are {len(x)} x and {len(y)} y")
         else:
             rows = np.asarray([] if values is None else values)
             if rows.ndim == 2 and rows.shape[1] == 2:
-                x, y = _numbers("x", rows[:, 0]), _numbers("y", rows[:, 1])
+                x, y = _numbers("x", rows[:, 0]), _numbers("y", rows[:, 1], missing=True)
             else:
                 x = y = _numbers("x", rows)
         return (-x if self._mirror else x), y
@@ -467,12 +468,12 @@ def _region(limit: Limit, mean: Any, reach: Any) -> tuple[Any, Any]:
     return limit.factor * (mean - reach) + limit.offset, limit.factor * (mean + reach) + limit.offset
 
 
-def _numbers(what: str, values: Any) -> Floats:
+def _numbers(what: str, values: Any, *, missing: bool = False) -> Floats:
     numbers = np.asarray(values)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iufb":
         raise SynopsisError(f"{what} must be numbers in one dimension, not {numbers.dtype} in {numbers.ndim}")
     numbers = numbers.astype(np.float64, copy=False)
-    if not np.all(np.abs(numbers) <= LARGEST):  # also false for what is not a number
+    if not np.all((np.abs(numbers) <= LARGEST) | (missing & np.isnan(numbers))):  # false for what is not a number
         raise SynopsisError(f"{what} must be finite numbers up to {LARGEST:g}", hint="Leave out rows without a value.")
     return numbers
 

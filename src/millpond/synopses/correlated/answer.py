@@ -17,15 +17,19 @@ _CHANNELS = {Dependent.COUNT: 1, Dependent.SUM: 2, Dependent.AVG: 3}
 
 
 def channels_of(dependent: Dependent) -> int:
-    """COUNT: rows. SUM: the positive y, and the negative ones turned positive. AVG: all three."""
+    """COUNT: rows. SUM: the positive y, and the negative ones turned positive. AVG: all three, of rows that have a y."""
     return _CHANNELS[dependent]
 
 
 def weights_of(dependent: Dependent, y: Floats) -> Weights:
     if dependent is Dependent.COUNT:
         return [None]
+    missing = np.isnan(y)
+    ones: Floats | None = None
+    if missing.any():
+        y, ones = np.where(missing, 0.0, y), np.where(missing, 0.0, 1.0)
     sums: Weights = [np.maximum(y, 0.0), np.maximum(-y, 0.0)]
-    return sums if dependent is Dependent.SUM else [None, *sums]
+    return sums if dependent is Dependent.SUM else [ones, *sums]
 
 
 def between(low: Floats | None, high: Floats | None, totals: Floats) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from millpond.synopses.base import Floats, Ints, Reader, Writer
 from millpond.synopses.correlated.answer import Weights
 
+_EXACT = 2.0**53  # whole numbers below it are exact
 _WHOLE = ("start", "rows", "lowest_at")
 _REAL = ("sum1", "sum2", "lowest", "highest", "y_lowest", "y_highest")
 _EMPTY = {"lowest": math.inf, "highest": -math.inf, "y_lowest": math.inf, "y_highest": -math.inf}
@@ -77,8 +78,8 @@ class Panes:
         if low <= self.lowest[-1]:
             self.lowest[-1], self.lowest_at[-1] = low, at + len(x) - 1 - int(x[::-1].argmin())
         self.highest[-1] = max(self.highest[-1], x.max())
-        self.y_lowest[-1] = min(self.y_lowest[-1], y.min())
-        self.y_highest[-1] = max(self.y_highest[-1], y.max())
+        self.y_lowest[-1] = np.fmin(self.y_lowest[-1], np.fmin.reduce(y))  # a y that is not a number does not count
+        self.y_highest[-1] = np.fmax(self.y_highest[-1], np.fmax.reduce(y))
         for channel, weight in enumerate(weights):
             self.totals[-1, channel] = _added(self.totals[-1, channel], weight, len(x))
 
@@ -135,7 +136,7 @@ class Panes:
         count = int(self.rows.sum()) - gone
         first, others = float(self.sum1[0]), float(self.sum1[1:].sum())
         if given or not gone:
-            return (self.origin + (first + others) / count,) * 3
+            return (_mean(self.origin, first + others, count),) * 3
         low, high = self.lowest[0] - self.origin, self.highest[0] - self.origin
         least, most = max(live * low, first - gone * high), min(live * high, first - gone * low)
         value = min(max(first * live / rows, least), most)
@@ -209,6 +210,15 @@ def _accumulated(sum1: Any, sum2: Any, x: Floats, sign: float) -> _Sums:
 def _mean_and_spread(count: Any, sum1: Any, sum2: Any, origin: float) -> tuple[Any, Any]:
     mean = sum1 / count
     return origin + mean, np.sqrt(np.maximum(sum2 / count - mean * mean, 0.0) / count)
+
+
+def _mean(origin: float, above: float, count: int) -> float:
+    """The average of numbers that are `above` more than `origin`, all together. Of whole numbers it is the nearest double, as who
+    adds them up and divides finds it; others are added to the origin last, so that equal ones have themselves as average."""
+    total = origin * count + above
+    if origin.is_integer() and above.is_integer() and max(abs(origin * count), abs(above), abs(total)) < _EXACT:
+        return total / count
+    return origin + above / count
 
 
 def _added(start: Any, weight: Floats | None, count: int) -> float:
