@@ -55,14 +55,32 @@ class Handed:
     tuples: int
 
 
+class Journal:
+    """The hand-overs so far. Read again, it only looks at what was added; a line that was cut off by a crash is left out."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._size = 0
+        self._handed: list[Handed] = []
+
+    def read(self) -> list[Handed]:
+        if not self._path.exists():
+            return self._handed
+        with self._path.open("rb") as file:
+            file.seek(self._size)
+            text = file.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        self._size += len(whole)
+        for line in whole.decode("ascii").splitlines():
+            fields = line.split(",")
+            if len(fields) == 5:
+                times = int(fields[0]), int(fields[1]), float(fields[2]), float(fields[3])
+                self._handed.append(Handed(*times, int(fields[4])))
+        return self._handed
+
+
 def read_journal(path: Path) -> list[Handed]:
-    """The hand-overs so far; a line that was cut off by a crash is left out."""
-    found = []
-    for line in path.read_text("ascii").splitlines(keepends=True) if path.exists() else []:
-        fields = line.rstrip("\n").split(",")
-        if line.endswith("\n") and len(fields) == 5:
-            found.append(Handed(int(fields[0]), int(fields[1]), float(fields[2]), float(fields[3]), int(fields[4])))
-    return found
+    return Journal(path).read()
 
 
 def seconds_of(path: Path, start: int | None = None, end: int | None = None) -> Iterator[tuple[int, pa.Table]]:

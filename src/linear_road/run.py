@@ -31,11 +31,11 @@ import numpy as np
 import millpond
 from linear_road import application, records
 from linear_road.answers import Clock, Writer
-from linear_road.driver import read_journal, seconds_of
+from linear_road.driver import Journal, read_journal, seconds_of
 from linear_road.meters import Meters
 from linear_road.one_time import OneTimeQueries
 
-POLL: Final = 0.02
+POLL: Final = 0.03
 TICK: Final = "300ms"
 BLOCK_ROWS: Final = 983_040
 
@@ -142,7 +142,7 @@ class Run:
             begin = time.monotonic()
             rows = 0
             if self.config.tolls is not None:
-                rows = application.load_tolls(self.db, self.config.tolls, lambda n: tell(f"toll history: {n:,} rows"))
+                rows = application.load_tolls(self.db, self.config.tolls, _now_and_then(tell, "toll history: {:,} rows"))
             tell(f"toll history: {rows:,} rows in {time.monotonic() - begin:.0f} s")
             done.write_text(json.dumps({"segments": str(self.config.segments), "tolls": str(self.config.tolls)}))
             (self.config.out / "preparing").unlink()
@@ -177,16 +177,16 @@ class Run:
         assert self.writer is not None
         self._start_driver()
         assert self._driver is not None
-        handed = read_journal(self._journal)
+        journal = Journal(self._journal)
         if self.config.otq:
             self._one_time = OneTimeQueries(self.db, self.config.otq, self.config.out / "one_time.csv")
             self._one_time.start()
         ended, told = False, 0.0
         while True:
             ended = ended or self._driver.poll() is not None
-            handed = read_journal(self._journal) if (time.monotonic() - told > 0.2 or ended) else handed
-            self.clock.learn(handed)
             answered = self._answered()
+            handed = journal.read()  # of what is answered it knows
+            self.clock.learn(handed)
             written = self.writer.write()
             if time.monotonic() - told > 0.5 or ended:
                 told = time.monotonic()
@@ -259,6 +259,19 @@ class Run:
         }
         (self.config.out / "run.json").write_text(json.dumps(found, indent=1))
         return found
+
+
+def _now_and_then(tell: Callable[[str], None], text: str) -> Callable[[int], None]:
+    """Tell a number every two seconds."""
+    told = time.monotonic()
+
+    def watch(number: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > 2:
+            told = time.monotonic()
+            tell(text.format(number))
+
+    return watch
 
 
 def _last_line(path: Path) -> str:

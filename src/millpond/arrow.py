@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ def arrow_type(kind: DataType) -> pa.DataType:
     return pa.decimal128(kind.precision, kind.scale) if kind.name == "DECIMAL" else _ARROW[kind.name]
 
 
+@lru_cache(4096)
 def arrow_schema(schema: Schema) -> pa.Schema:
     return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in schema])
 

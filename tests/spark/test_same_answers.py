@@ -48,6 +48,20 @@ WINDOWS = [
     _case("now", "SELECT * FROM posreports [NOW]"),
     _case("since", "SELECT vid, t FROM posreports [SINCE 550]"),
     _case("since a timestamp", "SELECT sensor, n FROM readings [SINCE '2024-03-01 00:00:00']"),
+    _case("landmark", "SELECT vid, t FROM posreports [LANDMARK MINUTE]"),
+    _case("landmark of timestamps", "SELECT at, n FROM readings [LANDMARK DAY]"),
+    _case(
+        "correlated aggregates",
+        "SELECT seg, CORRELATED_COUNT(spd > AVG(spd)) AS n, CORRELATED_SUM(pos WHERE spd >= 0.9 * MAX(spd)) AS s, "
+        "CORRELATED_AVG_UPPER(spd BETWEEN 0.9 * AVG(spd) AND 1.1 * AVG(spd)) AS a FROM posreports "
+        "GROUP BY seg HAVING CORRELATED_COUNT(spd <= 2 * MIN(spd) + 3) > 0 ORDER BY seg",
+    ),
+    _case(
+        "correlated aggregates of computed groups",
+        "SELECT UPPER(sensor) AS u, CORRELATED_SUM(amount < AVG(amount) / 2) AS s FROM readings WHERE sensor < 'b' "
+        "GROUP BY UPPER(sensor)",
+        ordered=False,
+    ),
     _case("interval of timestamps", "SELECT at, sensor FROM readings [INTERVAL '3' HOUR]"),
     _case("newest of each text", "SELECT * FROM readings [sensor ROWS 1]"),
     _case("period", "SELECT * FROM posreports WHERE VALID(posreports) OVERLAPS PERIOD(100, 200)", ordered=False),

@@ -1,4 +1,4 @@
-"""Correlated aggregates since a landmark: each group held as a few buckets instead of its rows.
+"""Correlated aggregates since a landmark: each group held as its few rows or, when they are many, as a few buckets.
 
     SELECT origin, CORRELATED_COUNT(duration > AVG(duration)) AS n FROM calls [LANDMARK DAY] GROUP BY origin SAMPLE REALTIME
 
@@ -9,9 +9,9 @@ same rows is the same in any batches, and a landmark forgets all. Which groups a
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,16 +26,19 @@ from millpond.network.shapes import Item, Shape, groups_of, stretches
 from millpond.query.correlated import End, mark_of
 from millpond.schema import Schema
 from millpond.synopses import CorrelatedAggregate
-from millpond.synopses.correlated import Limit, Predicate
+from millpond.synopses.correlated import Limit, Predicate, exactly
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MOST = 200_000
-"""Synopses of a query in one process, one for each group and aggregate since the landmark: about 0.6 GB."""
+KEPT = 32
+"""Rows of a group that are kept as they are: they take no more than buckets would, and the answer is exact."""
+MOST = 2 << 30
+"""Bytes that a query may hold in one process."""
 OVERHEAD = 2_500
 """Bytes that the objects of a synopsis take besides their numbers."""
 _SHOWN = ("value", "lower", "upper")
+_AT_ONCE = 1 << 14  # groups, so that what is computed of them stays in the cache
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,89 @@ def _limit(end: End | None) -> Limit | None:
     return None if end is None else Limit(end.factor, end.offset, end.closed)
 
 
+class _Kept:
+    """What is held of all groups for one measure. A group's rows are kept as they are, up to `most` of them; from then on they
+    are in a synopsis, to which they came in their order. Rows without x are left out."""
+
+    def __init__(self, measure: Correlation, most: int) -> None:
+        self._measure = measure
+        self._most = most
+        self._counts: Ints = np.zeros(0, dtype=np.int64)
+        self._x: Floats = np.zeros((0, most))
+        self._y = self._x if len(measure.columns) == 1 else self._x.copy()
+        self._many: dict[int, CorrelatedAggregate] = {}
+        self._stale: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._shown: Floats = np.zeros((len(_SHOWN), 0))
+
+    @property
+    def bytes(self) -> int:
+        m = self._measure
+        channels = {"count": 1, "sum": 2}.get(m.function, 3)
+        numbers = 8 * (m.buckets + 5 * channels * (m.buckets + 2))
+        arrays = [self._counts, self._x, self._stale, self._shown, *([] if self._y is self._x else [self._y])]
+        return sum(a.nbytes for a in arrays) + len(self._many) * (OVERHEAD + numbers)
+
+    def make_room(self, groups: int) -> None:
+        have = len(self._counts)
+        if groups <= have:
+            return
+        size = max(groups, 2 * have)
+
+        def grown(old: npt.NDArray[Any], axis: int, fill: float = 0) -> npt.NDArray[Any]:
+            shape = list(old.shape)
+            shape[axis] = size
+            new = np.full(shape, fill, dtype=old.dtype) if fill else np.zeros(shape, dtype=old.dtype)
+            new[(slice(None),) * axis + (slice(have),)] = old
+            return new
+
+        own = self._y is self._x
+        self._counts, self._stale, self._x = grown(self._counts, 0), grown(self._stale, 0), grown(self._x, 0)
+        self._y = self._x if own else grown(self._y, 0)
+        self._shown = grown(self._shown, 1, np.nan if self._measure.function == "avg" else 0)
+
+    def add(self, groups: Ints, x: Floats, y: Floats) -> None:
+        known = np.flatnonzero(~np.isnan(x))
+        if not len(known):
+            return
+        order = known[np.argsort(groups[known], kind="stable")]
+        theirs = groups[order]
+        begins = np.flatnonzero(np.r_[True, theirs[1:] != theirs[:-1]])
+        sizes = np.diff(np.r_[begins, len(order)])
+        touched = theirs[begins]
+        before = self._counts[touched]
+        self._counts[touched] += sizes
+        self._stale[touched] = True
+        few = before + sizes <= self._most
+        chosen = np.repeat(few, sizes)
+        place = (np.arange(len(order)) - np.repeat(begins - before, sizes))[chosen]
+        self._x[theirs[chosen], place] = x[order[chosen]]
+        if self._y is not self._x:
+            self._y[theirs[chosen], place] = y[order[chosen]]
+        for at in np.flatnonzero(~few).tolist():
+            rows, group, had = order[begins[at] : begins[at] + sizes[at]], int(touched[at]), int(before[at])
+            synopsis = self._many.get(group)
+            if synopsis is None:
+                synopsis = self._many[group] = self._measure.made()
+                synopsis.add_many(None, (self._x[group, :had], self._y[group, :had]))
+            synopsis.add_many(None, (x[rows], y[rows]))
+
+    def shown(self, groups: int) -> Floats:
+        """Value, lower and upper of each of so many groups."""
+        stale = np.flatnonzero(self._stale)
+        self._stale[stale] = False
+        many = self._counts[stale] > self._most
+        m = self._measure
+        few = stale[~many]
+        for begin in range(0, len(few), _AT_ONCE):
+            part = few[begin : begin + _AT_ONCE]
+            self._shown[:, part] = exactly(m.function, m.predicate, self._counts[part], self._x[part], self._y[part])
+        for group in stale[many].tolist():
+            self._shown[:, group] = self._many[group].estimate()
+        return self._shown[:, :groups].copy()  # Arrow takes it as it is, and the next instant changes ours
+
+
 class Correlations:
-    """The synopses of all groups since the landmark before `upto`; `between` is the time from one landmark to the next."""
+    """The state of all groups since the landmark before `upto`; `between` is the time from one landmark to the next."""
 
     def __init__(self, shape: Shape[Correlation], schema: pa.Schema, upto: int, between: int) -> None:
         self.shape = shape
@@ -106,10 +190,7 @@ class Correlations:
         """Forget all rows: those to come are since the landmark before `upto`."""
         self._landmark = self.upto // self._between * self._between
         self._groups = Groups(self._schema, self.shape.groups)
-        # Of each group, the numbers as they are shown, and its synopsis once it has an x.
-        self._found: dict[Correlation, Floats] = {m: np.empty((len(_SHOWN), 0)) for m in self.shape.measures}
-        self._made: dict[Correlation, list[CorrelatedAggregate | None]] = {m: [] for m in self.shape.measures}
-        self._changed: dict[Correlation, set[int]] = {m: set() for m in self.shape.measures}
+        self._kept = {m: _Kept(m, KEPT) for m in self.shape.measures}
         self._make_room()
 
     @property
@@ -118,8 +199,7 @@ class Correlations:
 
     @property
     def bytes(self) -> int:
-        made = sum(s.nbytes + OVERHEAD for each in self._made.values() for s in each if s is not None)
-        return made + sum(f.nbytes for f in self._found.values()) + self._groups.bytes
+        return sum(k.bytes for k in self._kept.values()) + self._groups.bytes
 
     def past(self) -> Iterator[tuple[int, int]]:
         """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
@@ -131,62 +211,38 @@ class Correlations:
             self._begin()
         if len(moments) and (moments < self._landmark).any():
             kept = np.flatnonzero(moments >= self._landmark)
-            rows, moments = rows.take(pa.array(kept)) if rows.num_columns else rows, moments[kept]
+            rows, moments = rows.take(pa.array(kept)), moments[kept]
         if not len(moments):
             return
         if (moments[1:] < moments[:-1]).any():
             rows = rows.take(pa.array(np.argsort(moments, kind="stable")))
         groups = self._groups.find(rows, len(moments))
-        most = MOST // len(self.shape.measures)
-        if self._groups.size > most:
-            raise EngineError(
-                f"there are more than {most:,} groups since the last landmark",
-                detail="So many correlated aggregates are held of a query.",
-                hint="Set landmarks nearer to each other, choose rows in WHERE, or group by fewer columns.",
-            )
         self._make_room()
         numbers = {name: _numbers(rows.column(name)) for name in self.shape.needs}
-        for measure in self.shape.measures:
-            x, y = numbers[measure.x], numbers[measure.columns[-1]]
-            known = np.flatnonzero(~np.isnan(x))
-            made = self._made[measure]
-            order = known[np.argsort(groups[known], kind="stable")]
-            theirs = groups[order]
-            begins = np.flatnonzero(np.r_[len(order) > 0, theirs[1:] != theirs[:-1]])
-            for begin, end in itertools.pairwise([*begins.tolist(), len(order)]):
-                group, chosen = int(theirs[begin]), order[begin:end]
-                synopsis = made[group]
-                if synopsis is None:
-                    synopsis = made[group] = measure.made()
-                synopsis.add_many(None, (x[chosen], y[chosen]))
-                self._changed[measure].add(group)
+        for measure, kept_of in self._kept.items():
+            kept_of.add(groups, numbers[measure.x], numbers[measure.columns[-1]])
+        if self.bytes > MOST:
+            raise EngineError(
+                f"correlated aggregates of {self.rows:,} groups take more than {MOST >> 20:,} MiB",
+                hint="Set landmarks nearer to each other, choose rows in WHERE, or group by fewer columns.",
+            )
 
     def content(self) -> pa.Table:
         """All groups with rows since the landmark, as they are at `upto`."""
-        for measure, changed in self._changed.items():
-            found = self._found[measure]
-            for group in changed:
-                synopsis = self._made[measure][group]
-                assert synopsis is not None
-                found[:, group] = synopsis.estimate()
-            changed.clear()
         every = np.arange(self._groups.size)
+        found = {m: k.shown(self._groups.size) for m, k in self._kept.items()}
         arrays = []
         for item in self.shape.items:
             if item.measure is None:
                 arrays.append(self._groups.column(item.column, every))
                 continue
-            shown = self._found[item.measure][_SHOWN.index(item.shown)]
+            shown = found[item.measure][_SHOWN.index(item.shown)]
             arrays.append(pa.chunked_array([pa.array(shown, mask=np.isnan(shown))]))  # an average of nothing is NULL
         return pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
 
     def _make_room(self) -> None:
-        """A place for each new group, which has no x so far."""
-        for measure, found in self._found.items():
-            new = self._groups.size - found.shape[1]
-            empty = np.full((len(_SHOWN), new), np.nan if measure.function == "avg" else 0.0)
-            self._found[measure] = np.concatenate([found, empty], axis=1)
-            self._made[measure].extend([None] * new)
+        for kept in self._kept.values():
+            kept.make_room(self._groups.size)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:

@@ -35,7 +35,7 @@ _META = "millpond_correlated"
 _ALL, _ROWS = "__all", "__rows"  # the rows with the aggregates of their group; the rows
 _INDEPENDENT: dict[type[exp.Expr], str] = {exp.Min: "min", exp.Max: "max", exp.Avg: "avg"}
 _BELOW = ("from_", "joins", "laterals", "where")  # the clauses that say which rows there are
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+_AROUND = (exp.AggFunc, exp.Where, exp.Group, exp.Join, exp.From, exp.Select)
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def _check_place(call: exp.Anonymous, sql: str) -> None:
         clause = "FILTER" if isinstance(call.parent, exp.Filter) else "OVER"
         hint = "Choose rows in WHERE, before they are aggregated." if clause == "FILTER" else None
         raise UnsupportedSql(f"{name} with {clause} is not supported", hint=hint, sql=sql, span=span_of(call))
-    around = call.find_ancestor(exp.AggFunc, exp.Where, exp.Group, exp.Join, exp.From, exp.Select)
-    if is_nested := call.find_ancestor(exp.Anonymous):
-        around = is_nested if is_correlated(is_nested) else around
+    around = call.parent
+    while around is not None and not isinstance(around, _AROUND) and not is_correlated(around):
+        around = around.parent
     if not isinstance(around, exp.Select):
         raise UnsupportedSql(
             f"{name} is an aggregate, and cannot stand here",
@@ -122,13 +122,13 @@ def _read(call: exp.Anonymous, sql: str) -> Correlated:
         _refuse(call, sql, "It counts rows, so it takes no value before the range.")
     x, independent, low, high = _Range(call, sql).read(given[0])
     buckets = _buckets(given[1], name, sql) if len(given) > 1 else BUCKETS
+    if value is not None and (_aggregates(value) or value.find(exp.Query)):
+        _refuse(call, sql, "Before WHERE stands a value of each row, not an aggregate and no subquery.")
     for item in (x, value):
-        if isinstance(item, exp.Column) and item.type is not None:
-            kind = item.type.sql(dialect="spark").partition("(")[0]
-            if kind not in _NUMBERS:
-                raise TypeMismatch(
-                    f'{name} is of numbers, and "{item.name}" is {kind}', sql=sql, span=span_of(item) or span_of(call)
-                )
+        kind = item.type if isinstance(item, exp.Column) else None
+        if item is not None and kind is not None and not kind.is_type(*exp.DataType.NUMERIC_TYPES):
+            message = f'{name} is of numbers, and "{item.name}" is {kind.sql(dialect="spark")}'
+            raise TypeMismatch(message, sql=sql, span=span_of(item) or span_of(call))
     return Correlated(function, shown, independent, low, high, buckets, x, x if value is None else value)
 
 

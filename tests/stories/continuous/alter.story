@@ -75,7 +75,7 @@ Hint: A table with an alias goes by the alias. There are windows of x.
 ! ALTER CONTINUOUS QUERY q SET WINDOW OF x = [UNBOUNDED]
 the window of "x" grows without bound
 Detail: All rows it will ever hold would have to be kept in memory: it has no plain GROUP BY.
-Hint: Use [INTERVAL ...], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
+Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
 
 ! ALTER CONTINUOUS QUERY p SET SAMPLE REALTIME
 continuous query "p" does not exist

@@ -16,12 +16,12 @@ Hint: Write one behind its name: r [INTERVAL '1' MINUTE], or [NOW], or [ROWS 100
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [UNBOUNDED] SAMPLE REALTIME
 the window of "r" grows without bound
 Detail: All rows it will ever hold would have to be kept in memory: it has no plain GROUP BY.
-Hint: Use [INTERVAL ...], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
+Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [SINCE 5] SAMPLE REALTIME
 the window of "r" grows without bound
 Detail: All rows it will ever hold would have to be kept in memory: it is [SINCE ...], not [UNBOUNDED].
-Hint: Use [INTERVAL ...], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
+Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [INTERVAL '61' MINUTE] SAMPLE REALTIME
 the window of "r" is longer than "r" keeps its rows

@@ -177,6 +177,8 @@ WINDOW_5 = st.Window(interval=5 * MINUTE)
          st.AlterQuery("", NOWHERE, "q", window=("s", st.Window(rows=4)))),
         ("ALTER STREAMING VIEW v SET WINDOW OF s = [a, b ROWS 4 WITHIN INTERVAL '5' MINUTE]",
          st.AlterQuery("", NOWHERE, "v", window=("s", st.Window(4, ("a", "b"), 5 * MINUTE)), view=True)),
+        ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [LANDMARK MINUTE]",
+         st.AlterQuery("", NOWHERE, "q", window=("s", st.Window(landmark=MINUTE)))),
         ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [NOW]",
          st.AlterQuery("", NOWHERE, "q", window=("s", st.Window(now=True)))),
         ("ALTER CONTINUOUS QUERY q SET SAMPLE INTERVAL 2", st.AlterQuery("", NOWHERE, "q", slide=(2 * SECOND,))),

@@ -56,6 +56,9 @@ def slices(sql: str, kind: type[exp.Expr]) -> list[str]:
             "[a, b ROWS 4 WITHIN INTERVAL '5' MINUTE]",
             Window(rows=4, columns=("a", "b"), interval=5 * MINUTE),
         ),
+        ("[LANDMARK DAY]", Window(landmark=timedelta(days=1))),
+        ("[landmark hour]", Window(landmark=timedelta(hours=1))),
+        ("[LANDMARK INTERVAL '15' MINUTE]", Window(landmark=15 * MINUTE)),
         ("[NOW]", Window(now=True)),
         ("[SINCE 600]", Window(since=600)),
         ("[SINCE -5]", Window(since=-5)),
@@ -68,6 +71,7 @@ def slices(sql: str, kind: type[exp.Expr]) -> list[str]:
         ("[rows, interval ROWS 1]", Window(rows=1, columns=("rows", "interval"))),
         ("[interval, since ROWS 1]", Window(rows=1, columns=("interval", "since"))),
         ("[since ROWS 1]", Window(rows=1, columns=("since",))),
+        ("[landmark, day ROWS 1]", Window(rows=1, columns=("landmark", "day"))),
         ("[`ROWS` ROWS 1]", Window(rows=1, columns=("ROWS",))),
     ],
 )
@@ -215,8 +219,15 @@ def test_place_of_a_deep_tree() -> None:
         ("[NOW 1]", 'expected "," or ROWS, but found number 1|Hint: Did you mean "NOW"?'),
         ("[ROWS 4 WITHIN INTERVAL 5]", 'expected "]", but found "WITHIN"|'
          "Hint: WITHIN needs columns: [vid ROWS 4 WITHIN INTERVAL '5' MINUTE]."),
+        ("[LANDMARK]", 'expected MINUTE, HOUR, DAY or INTERVAL after LANDMARK, but found "]"'),
+        ("[LANDMARK DAYS]", 'expected MINUTE, HOUR, DAY or INTERVAL after LANDMARK, but found "DAYS"|'
+         'Hint: Did you mean "DAY"?'),
+        ("[LANDMARK MONTH]", "LANDMARK MONTH is not supported|"
+         "Detail: Landmarks are the multiples of one length, and not every MONTH has the same.|"
+         "Hint: Write LANDMARK DAY, HOUR or MINUTE, or LANDMARK INTERVAL '7' DAY."),
+        ("[LANDMARK INTERVAL 0]", "landmarks need time between them"),
         ("[0]", "expected a window, but found number 0|"
-         "Hint: Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [NOW], [SINCE 600] or [UNBOUNDED]."),
+         "Hint: Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [LANDMARK DAY], [NOW], [SINCE 600] or [UNBOUNDED]."),
         ("[ROWS 4", 'expected "]", but found the end of the statement'),
     ],
 )  # fmt: skip

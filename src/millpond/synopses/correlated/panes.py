@@ -136,7 +136,7 @@ class Panes:
         count = int(self.rows.sum()) - gone
         first, others = float(self.sum1[0]), float(self.sum1[1:].sum())
         if given or not gone:
-            return (_mean(self.origin, first + others, count),) * 3
+            return (float(mean_above(self.origin, first + others, count)),) * 3
         low, high = self.lowest[0] - self.origin, self.highest[0] - self.origin
         least, most = max(live * low, first - gone * high), min(live * high, first - gone * low)
         value = min(max(first * live / rows, least), most)
@@ -212,13 +212,13 @@ def _mean_and_spread(count: Any, sum1: Any, sum2: Any, origin: float) -> tuple[A
     return origin + mean, np.sqrt(np.maximum(sum2 / count - mean * mean, 0.0) / count)
 
 
-def _mean(origin: float, above: float, count: int) -> float:
+def mean_above(origin: Any, above: Any, count: Any) -> Any:
     """The average of numbers that are `above` more than `origin`, all together. Of whole numbers it is the nearest double, as who
     adds them up and divides finds it; others are added to the origin last, so that equal ones have themselves as average."""
     total = origin * count + above
-    if origin.is_integer() and above.is_integer() and max(abs(origin * count), abs(above), abs(total)) < _EXACT:
-        return total / count
-    return origin + above / count
+    whole = (np.floor(origin) == origin) & (np.floor(above) == above)
+    whole &= (np.abs(origin * count) < _EXACT) & (np.abs(above) < _EXACT) & (np.abs(total) < _EXACT)
+    return np.where(whole, total / count, origin + above / count)
 
 
 def _added(start: Any, weight: Floats | None, count: int) -> float:
