@@ -37,7 +37,7 @@ from linear_road.one_time import OneTimeQueries
 
 POLL: Final = 0.03
 TICK: Final = "300ms"
-BLOCK_ROWS: Final = 983_040
+BLOCK_ROWS: Final = 245_760
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,9 @@ class Run:
             begin = time.monotonic()
             rows = 0
             if self.config.tolls is not None:
-                rows = application.load_tolls(self.db, self.config.tolls, _now_and_then(tell, "toll history: {:,} rows"))
+                rows = application.load_tolls(
+                    self.db, self.config.tolls, _now_and_then(tell, "toll history: {:,} rows")
+                )
             tell(f"toll history: {rows:,} rows in {time.monotonic() - begin:.0f} s")
             done.write_text(json.dumps({"segments": str(self.config.segments), "tolls": str(self.config.tolls)}))
             (self.config.out / "preparing").unlink()
