@@ -10,7 +10,8 @@ Invariant. Slot s holds the `count[s]` newest rows of its key, right-aligned and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ Any_ = npt.NDArray[np.generic]
 Bools = npt.NDArray[np.bool_]
 
 _FIRST_SLOTS = 1024
+_PIECE = 1 << 14  # keys
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NAN = "NaN"  # in a key: to SQL all of them are one value, to Python none equals another
 
@@ -222,6 +224,22 @@ class KeyedRows:
         within = np.arange(len(slots)) - np.repeat(ends - counts, counts)
         places = slots * self.k + (self.k - np.repeat(counts, counts) + within)
         return self._read(places)
+
+    def still(self) -> KeyedRows:
+        """A copy that stays as it is, to be read in `pieces`."""
+        size = self.slots.size
+        one = copy.copy(self)
+        one._count = self._count[:size].copy()
+        one._values = [values[:size].copy() for values in self._values]
+        one._valid = [None if valid is None else valid[:size].copy() for valid in self._valid]
+        return one
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """All rows of all windows, those of some thousand keys at a time."""
+        for start in range(0, len(self._count), _PIECE):
+            counts = self._count[start : start + _PIECE].astype(np.int64)
+            ends = np.arange(start + 1, start + 1 + len(counts)) * self.k
+            yield self._read(_Run(ends, counts, ends - counts).sources())
 
     # -- arrays and Arrow -------------------------------------------------------------------------------------------
 

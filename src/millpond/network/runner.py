@@ -491,7 +491,7 @@ class Network:
             table = self.host.catalog.streaming.get(stream)
             if table is not None:
                 place = (self._shards_folder, table.folder, keys, count, WHOLE, table.shards)
-                snapshots.write(*place, upto, rows.content())
+                snapshots.write(*place, upto, rows)
 
     def _past_now(self) -> Past:
         assert self._past is not None
@@ -748,6 +748,7 @@ class Network:
         self.keeper.close()
         self._log.close()
         forget_shards(str(self.host.folder))
+        snapshots.settle()
         for path in self._written.values():
             path.unlink(missing_ok=True)
         for engine in (self._whole, self._asker):

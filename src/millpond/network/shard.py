@@ -195,8 +195,7 @@ class Shard:
         table = self._catalog.streaming[task.table]
         for stream, keys, count, upto, rows in self._evaluator.partitioned():
             if stream == table.name:
-                content = rows.content()
-                snapshots.write(Path(task.out), table.folder, keys, count, task.shard, table.shards, upto, content)
+                snapshots.write(Path(task.out), table.folder, keys, count, task.shard, table.shards, upto, rows)
 
     # -- where a shard stands -----------------------------------------------------------------------------------------
 

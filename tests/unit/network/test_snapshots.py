@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import millpond
 from millpond.network import past, runner, snapshots
+from millpond.network.keyed import KeyedRows
 from millpond.pond import Pond
 
 TABLE = (
@@ -74,6 +78,7 @@ def test_a_new_query_is_filled_from_the_snapshot_of_another(tmp_path: Path) -> N
         db.sql(QUERY.format(name="q"))
         for t in range(10):
             second(db, t)
+        snapshots.settle()
         assert list((tmp_path / "shards").glob("*.snapshot"))
         db.sql(QUERY.format(name="late"))
         for t in range(10, 14):
@@ -88,24 +93,57 @@ def test_changed_rows_end_a_snapshot(tmp_path: Path) -> None:
         db.sql(QUERY.format(name="q"))
         for t in range(8):
             second(db, t)
+        snapshots.settle()
         db.sql("UPDATE p SET seg = 99 WHERE vid = 8 AND t = 7")
         assert not list((tmp_path / "shards").glob("*.snapshot"))
         second(db, 8)
         assert (8, 8, 99, "n8", 8, 8) in results(db)
 
 
-def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
-    import pyarrow as pa
+PLACE = ("p-0", ("vid",), 2, 0, 2)
 
-    rows = pa.table({"vid": [1, 2], "t": [3, 4]})
-    place = (tmp_path, "p-0", ("vid",), 2, 0, 2)
-    snapshots.write(*place, 5, rows)
-    found = snapshots.find(*place, 5, rows.schema)
+
+def window(*rows: tuple[int, int]) -> KeyedRows:
+    made = KeyedRows(pa.schema([("vid", pa.int64()), ("t", pa.int64())]), "t", ["vid"], 2)
+    made.take_in(pa.table([pa.array(c, pa.int64()) for c in zip(*rows, strict=True)], schema=made.schema))
+    return made
+
+
+def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
+    rows = window((1, 3), (2, 4), (1, 5), (1, 6))
+    snapshots.write(tmp_path, *PLACE, 6, rows)
+    rows.take_in(pa.table([pa.array([2], pa.int64()), pa.array([7], pa.int64())], schema=rows.schema))
+    snapshots.settle()
+    found = snapshots.find(tmp_path, *PLACE, 6, rows.schema)
     assert found is not None
-    assert found[0].equals(rows)
-    assert found[1] == 5
-    assert snapshots.find(*place, 4, rows.schema) is None  # newer than what is asked for
-    assert snapshots.find(*place[:-1], 3, 5, rows.schema) is None  # other shards
+    assert found[0].to_pydict() == {"vid": [1, 1, 2], "t": [5, 6, 4]}  # as it was when it was asked for
+    assert found[1] == 6
+    assert snapshots.find(tmp_path, *PLACE, 5, rows.schema) is None  # newer than what is asked for
+    assert snapshots.find(tmp_path, *PLACE[:-1], 3, 6, rows.schema) is None  # other shards
     path = next(tmp_path.glob("*.snapshot"))
     path.write_bytes(path.read_bytes()[:-40])
-    assert snapshots.find(*place, 5, rows.schema) is None
+    assert snapshots.find(tmp_path, *PLACE, 6, rows.schema) is None
+
+
+def test_a_snapshot_that_ends_after_rows_were_changed_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+    pieces = KeyedRows.pieces
+
+    def held(self: KeyedRows) -> Iterator[pa.Table]:
+        goes_on.wait(30)
+        yield from pieces(self)
+
+    rows = window((1, 3))
+    monkeypatch.setattr(KeyedRows, "pieces", held)
+    snapshots.write(tmp_path, *PLACE, 3, rows)
+    snapshots.forget(tmp_path, "p-0")
+    snapshots.write(tmp_path, *PLACE, 3, rows)  # the other is still under way: left out
+    goes_on.set()
+    snapshots.settle()
+    assert len(list(tmp_path.glob("*.snapshot"))) == 1
+    assert snapshots.find(tmp_path, *PLACE, 3, rows.schema) is None
+    snapshots.write(tmp_path, *PLACE, 3, rows)
+    snapshots.settle()
+    snapshots.sweep(tmp_path, {"p-0"})
+    assert snapshots.find(tmp_path, *PLACE, 3, rows.schema) is not None
+    assert {path.suffix for path in tmp_path.iterdir()} == {".snapshot", ".changed"}
