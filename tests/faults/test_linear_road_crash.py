@@ -26,7 +26,8 @@ with Run(RunConfig(Path(sys.argv[1]), Path(sys.argv[2]), tolls=Path(sys.argv[3])
 """
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 6])
 def test_a_killed_run_goes_on(tmp_path: Path, kills: int) -> None:
     minutes = 2 if kills == 1 else 6
     config = traffic.TrafficConfig(xways=0.5, minutes=minutes, start_minute=100, seed=5)

@@ -398,11 +398,11 @@ def differs(story: Story, condition: Condition) -> bool:
 
 
 def is_dear(number: int, story: Story, place: int) -> bool:
-    """Stories of continuous queries take seconds under each condition. As it is each is told always, under a third of the
-    others in turn; laws/test_continuous.py mixes all of them. That of the paper's figure is told under all."""
-    if story.path.parent.name != "continuous" or "figure" in story.id:
+    """As it is each story is told always; under half of the other conditions in turn, those of continuous queries, which take
+    seconds, under a third. The laws mix all of these conditions too. The paper's figure is told under each of them."""
+    if place == 0 or "figure" in story.id:
         return False
-    return place > 0 and (number + place) % 3 != 0
+    return (number + place) % (3 if story.path.parent.name == "continuous" else 2) != 0
 
 
 COURSES = [
