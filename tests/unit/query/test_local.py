@@ -18,11 +18,12 @@ def test_ctrl_c_ends_a_query_at_once() -> None:
     """DuckDB 2.0 ran it to its end, and then raised RuntimeError: Query interrupted."""
     local = Local()
     before = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    rows = pa.table({"i": range(20_000)})
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))  # by then it runs, also on a busy machine
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            local.run_over(HOURS, {"t": pa.table({"i": range(20_000)})}, {})
+            local.run_over(HOURS, {"t": rows}, {})
         assert signal.getsignal(signal.SIGINT) is before
         answer = local.run_over("SELECT max(i) AS m FROM t", {"t": pa.table({"i": [1, 2]})}, {})
         assert answer.to_pylist() == [{"m": 2}]
