@@ -221,6 +221,20 @@ class ResultsGone(MillpondError, LookupError):
         )
 
 
+class UnknownPosition(MillpondError, LookupError):
+    """A client comes back with a position that the query's results have not reached."""
+
+    code = "unknown_position"
+
+    def __init__(self, query: str, position: int, after: int) -> None:
+        super().__init__(
+            f'"{query}" has not sent a result of number {position}',
+            detail=f"The next one it sends has number {after}."
+            " The position is of another query, or of one of this name that was dropped.",
+            hint="Leave out the position to begin with the oldest result that is kept.",
+        )
+
+
 class FunctionError(MillpondError, RuntimeError):
     """A user's function raised, or gave something else than it declares."""
 

@@ -34,7 +34,16 @@ from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
 from millpond.durable import delete_folder, disk_errors, make_folder, write_file
-from millpond.errors import IntakeError, JavaMissing, MillpondError, NotAPond, PondError, TypeMismatch, brief
+from millpond.errors import (
+    IntakeError,
+    JavaMissing,
+    MillpondError,
+    NotAPond,
+    PondError,
+    TypeMismatch,
+    UnknownPosition,
+    brief,
+)
 from millpond.ingest.feed import FeedProgress, FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
@@ -199,11 +208,23 @@ class Pond:
         """Evaluate the continuous queries over everything accepted so far: by the pipeline if it runs, else here."""
         self._check_open()
         self.own()
-        if self._pipeline is not None and self._pipeline.alive:
+        if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
             self._pipeline.beat()
             return
         with self.work:
             self.network.tick()
+
+    def _meanwhile(self) -> None:
+        """While Spark starts, who waits for results has the queries evaluated here; if it cannot start, he is told."""
+        pipeline = self._pipeline
+        if pipeline is None or self._closed:
+            return
+        if pipeline.error is not None:
+            raise pipeline.error
+        if pipeline.alive and not pipeline.ready.is_set():
+            with self.work:
+                if not self._closed:
+                    self.network.tick()
 
     def subscribe(self, query: str, *, after: int | None = None, since: Any = None) -> Subscription:
         """Results of a continuous query as they appear: iterate over it; `close` ends it.
@@ -216,7 +237,7 @@ class Pond:
         cursor = self._cursor(query, after, since)
         if self._owned or not is_written(self.folder):
             self.start()
-        return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed)
+        return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed, self._meanwhile)
 
     def resume(self, query: str, *, after: int | None = None, since: Any = None) -> Cursor:
         """A cursor over the results of a continuous query: `fetch` gives what is new since the last time.
@@ -264,12 +285,16 @@ class Pond:
 
     def _cursor(self, query: str, after: int | None, since: Any) -> Cursor:
         outlet = self.network.outlet(query)
-        if after is not None and (not isinstance(after, int) or isinstance(after, bool)):
+        if after is not None and (not isinstance(after, int) or isinstance(after, bool) or after < -1):
             raise TypeMismatch(
                 f"{after!r} is not a position in the results of a query",
-                detail="A position is a whole number: that of the last result one has.",
+                detail="A position is a whole number: that of the last result one has; -1 is before the first.",
                 hint="Give what `position` of a cursor or of fetched results was.",
             )
+        if after is not None and since is not None:
+            raise TypeMismatch("results begin after a position or since a time, not both", hint="Give one of them.")
+        if after is not None and after >= outlet.next:
+            raise UnknownPosition(outlet.query.name, after, outlet.next)
         if since is not None:
             number = outlet.first_number(to_ticks(since, outlet.query.table))
         else:
@@ -406,9 +431,10 @@ class Pond:
         self.triggers.close()
         if self._pipeline is not None:
             self._pipeline.stop()
-        for table in self._streams.values():
-            table.close()
-        self.network.close()
+        with self.work:  # who waits for results may be evaluating
+            for table in self._streams.values():
+                table.close()
+            self.network.close()
         self.local.close()
         self._lock.release()
         self._owned = False

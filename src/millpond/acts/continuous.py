@@ -56,7 +56,8 @@ def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
     query = catalog.query(name)
     if query.view != view:
         wanted = "streaming view" if view else "continuous query"
-        raise CatalogError(f'"{query.name}" is a {catalog.kind(query.name)}, not a {wanted}')
+        kind = catalog.kind(query.name)
+        raise CatalogError(f'"{query.name}" is a {kind}, not a {wanted}', hint=f"Write {kind.upper()} in its place.")
     return query
 
 

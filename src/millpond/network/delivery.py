@@ -70,9 +70,15 @@ class Subscription:
     """Iterate to receive batches of results as they appear. Ends when closed, by itself or with its pond."""
 
     def __init__(
-        self, cursor: Cursor, refresh: Callable[[], None], owned: Callable[[], bool], ended: Callable[[], bool]
+        self,
+        cursor: Cursor,
+        refresh: Callable[[], None],
+        owned: Callable[[], bool],
+        ended: Callable[[], bool],
+        meanwhile: Callable[[], None],
     ) -> None:
         self._cursor = cursor
+        self._meanwhile = meanwhile  # what the owner does while he waits
         self._refresh = refresh
         self._owned = owned
         self._ended = ended
@@ -90,7 +96,9 @@ class Subscription:
         """The next batch, or None when the subscription ends or nothing came in `timeout` seconds."""
         limit = None if timeout is None else time.monotonic() + timeout
         while not self._closed and not self._ended():
-            if not self._owned():
+            if self._owned():
+                self._meanwhile()
+            else:
                 self._refresh()
             batch = self._cursor.take(_BATCH)
             if len(batch):

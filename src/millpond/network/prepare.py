@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
-from millpond.duration import FOREVER, TimeUnit
+from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.running import NotRunning, shape_of
 from millpond.query.bind import Bound, Use, bind
@@ -154,7 +154,9 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
     if window.length is not None and table.history is not None and window.length > table.history:
         raise UnsupportedSql(
             f'the window of "{use.alias}" is longer than "{table.name}" keeps its rows',
-            hint=f"Keep them longer: ALTER ... {table.name} SET RANGE, or make the window shorter.",
+            detail=f"They are kept for {describe(table.history)}, and the window has {describe(window.length)}.",
+            hint=f"Keep them longer: ALTER {catalog.kind(table.name).upper()} {table.name} SET RANGE "
+            "INTERVAL ...; or make the window shorter.",
             sql=sql,
         )
 

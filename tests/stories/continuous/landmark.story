@@ -39,5 +39,6 @@ changes~ totals
 + 160 | 50 | 1
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [LANDMARK DAY] SAMPLE REALTIME
 the window of "r" is longer than "r" keeps its rows
-Hint: Keep them longer: ALTER ... r SET RANGE, or make the window shorter.
+Detail: They are kept for 2 hours, and the window has 1 day.
+Hint: Keep them longer: ALTER STREAMING TABLE r SET RANGE INTERVAL ...; or make the window shorter.
 

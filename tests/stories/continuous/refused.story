@@ -25,7 +25,8 @@ Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] wi
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [INTERVAL '61' MINUTE] SAMPLE REALTIME
 the window of "r" is longer than "r" keeps its rows
-Hint: Keep them longer: ALTER ... r SET RANGE, or make the window shorter.
+Detail: They are kept for 1 hour, and the window has 61 minutes.
+Hint: Keep them longer: ALTER STREAMING TABLE r SET RANGE INTERVAL ...; or make the window shorter.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT name FROM names SAMPLE INTERVAL 5
 a continuous query reads at least one streaming table
@@ -97,6 +98,7 @@ Detail: Its time column counts whole seconds.
 
 ! DROP STREAMING VIEW q
 "q" is a continuous query, not a streaming view
+Hint: Write CONTINUOUS QUERY in its place.
 
 ! DROP CONTINUOUS QUERY r
 "r" is a streaming table, not a continuous query

@@ -5,7 +5,8 @@
 > CREATE CONTINUOUS QUERY y AS SELECT COUNT(*) AS n FROM q [NOW], w [INTERVAL 60] SAMPLE REALTIME
 ! CREATE CONTINUOUS QUERY x AS SELECT COUNT(*) AS n FROM w [INTERVAL 61] SAMPLE REALTIME
 the window of "w" is longer than "w" keeps its rows
-Hint: Keep them longer: ALTER ... w SET RANGE, or make the window shorter.
+Detail: They are kept for 1 minute, and the window has 61 seconds.
+Hint: Keep them longer: ALTER STREAMING VIEW w SET RANGE INTERVAL ...; or make the window shorter.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT COUNT(*) AS n FROM q [INTERVAL 60] SAMPLE REALTIME
 "q" keeps only the results of its last instant
