@@ -20,7 +20,7 @@ from sqlglot import exp
 from millpond.arrow import integers
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
-from millpond.network.shapes import Item, Shape, by_time, groups_of, stretches
+from millpond.network.shapes import Item, Shape, by_time, shape_of_items, stretches
 from millpond.query.approximate import mark_of
 from millpond.schema import Schema
 from millpond.synopses import GroupedExponentialHistogram, GroupedSlidingSum
@@ -51,19 +51,10 @@ def approximate_shape(prepared: Prepared) -> Shape[Measure] | None:
     tree, use = prepared.bound.tree, prepared.streams[0]
     if not by_time(use.window) or use.window is None or use.window.interval is None:
         return None
-    groups = groups_of(prepared, tree)
-    if groups is None:
-        return None
-    items = [_item(e.unalias(), groups, use.columns) for e in tree.expressions]
-    found = tuple(i for i in items if i is not None)
-    if len(found) < len(items) or all(i.measure is None for i in found):
-        return None
-    return Shape(groups, found)
+    return shape_of_items(prepared, tree, lambda node: _measured(node, use.columns))
 
 
-def _item(node: exp.Expr, groups: tuple[str, ...], columns: Schema) -> Item[Measure] | None:
-    if isinstance(node, exp.Column):
-        return Item(node.name) if node.name in groups else None
+def _measured(node: exp.Expr, columns: Schema) -> Item[Measure] | None:
     mark = mark_of(node)
     if mark is None:
         return None

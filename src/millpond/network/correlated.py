@@ -22,7 +22,7 @@ from millpond.arrow import integers
 from millpond.errors import EngineError
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
-from millpond.network.shapes import Item, Shape, groups_of, stretches
+from millpond.network.shapes import Item, Shape, shape_of_items, stretches
 from millpond.query.correlated import End, mark_of
 from millpond.schema import Schema
 from millpond.synopses import CorrelatedAggregate
@@ -64,19 +64,10 @@ def correlated_shape(prepared: Prepared) -> Shape[Correlation] | None:
     tree, use = prepared.bound.written, prepared.streams[0]
     if tree is None or use.window is None or use.window.landmark is None:
         return None
-    groups = groups_of(prepared, tree)
-    if groups is None:
-        return None
-    items = [_item(e.unalias(), groups, use.columns) for e in tree.selects]
-    found = tuple(i for i in items if i is not None)
-    if len(found) < len(items) or all(i.measure is None for i in found):
-        return None
-    return Shape(groups, found)
+    return shape_of_items(prepared, tree, lambda node: _measured(node, use.columns))
 
 
-def _item(node: exp.Expr, groups: tuple[str, ...], columns: Schema) -> Item[Correlation] | None:
-    if isinstance(node, exp.Column):
-        return Item(node.name) if node.name in groups else None
+def _measured(node: exp.Expr, columns: Schema) -> Item[Correlation] | None:
     mark = mark_of(node)
     if mark is None:
         return None

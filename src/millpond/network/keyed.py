@@ -217,13 +217,7 @@ class KeyedRows:
 
     def content(self, keys: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
         """All rows of all windows, or of those of some keys."""
-        chosen = np.arange(self.slots.size) if keys is None else self.slots.known(keys)
-        counts = self._count[chosen]
-        slots = np.repeat(chosen, counts)
-        ends = np.cumsum(counts)
-        within = np.arange(len(slots)) - np.repeat(ends - counts, counts)
-        places = slots * self.k + (self.k - np.repeat(counts, counts) + within)
-        return self._read(places)
+        return self._read(self._places_of(np.arange(self.slots.size) if keys is None else self.slots.known(keys)))
 
     def still(self) -> KeyedRows:
         """A copy that stays as it is, to be read in `pieces`."""
@@ -237,9 +231,12 @@ class KeyedRows:
     def pieces(self) -> Iterator[pa.Table]:
         """All rows of all windows, those of some thousand keys at a time."""
         for start in range(0, len(self._count), _PIECE):
-            counts = self._count[start : start + _PIECE].astype(np.int64)
-            ends = np.arange(start + 1, start + 1 + len(counts)) * self.k
-            yield self._read(_Run(ends, counts, ends - counts).sources())
+            yield self._read(self._places_of(np.arange(start, min(start + _PIECE, len(self._count)))))
+
+    def _places_of(self, slots: Ints) -> Ints:
+        """Where the rows of some slots are: the last ones of each."""
+        counts, ends = self._count[slots].astype(np.int64), (slots + 1) * self.k
+        return _Run(ends, counts, ends - counts).sources()
 
     # -- arrays and Arrow -------------------------------------------------------------------------------------------
 

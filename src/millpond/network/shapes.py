@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -55,6 +55,22 @@ class Shape(Generic[M]):
     def names(self) -> list[str]:
         """The columns of a row that matter."""
         return list(dict.fromkeys([*self.groups, *self.needs]))
+
+
+def shape_of_items(
+    prepared: Prepared, tree: exp.Expr, measured: Callable[[exp.Expr], Item[M] | None]
+) -> Shape[M] | None:
+    """What a query asks, if it selects nothing but columns of its groups and what is `measured`; None if it does not."""
+    groups = groups_of(prepared, tree)
+    if groups is None or not isinstance(tree, exp.Select):
+        return None
+    nodes = [e.unalias() for e in tree.selects]
+    columns = [Item[M](n.name) if isinstance(n, exp.Column) and n.name in groups else None for n in nodes]
+    items = [c or measured(n) for n, c in zip(nodes, columns, strict=True)]
+    found = tuple(i for i in items if i is not None)
+    if len(found) < len(items) or all(i.measure is None for i in found):
+        return None
+    return Shape(groups, found)
 
 
 def groups_of(prepared: Prepared, tree: exp.Expr) -> tuple[str, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +29,9 @@ class _Moments(Synopsis):
         self.sums = [SlidingSum(part, window, max_value**power, rows) for power in self.POWERS]
         self.max_value = self.sums[0].max_value
 
+    @abstractmethod
     def _part_eps(self) -> float:
-        raise NotImplementedError
+        """The error of each part that gives `eps` in all."""
 
     def parameters(self) -> tuple[Any, ...]:
         return (self.eps, self.number.window, self.max_value, self.number.timeline.rows)
