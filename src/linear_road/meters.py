@@ -27,6 +27,7 @@ class Meters:
         self._at = 0.0
         self._cpu = 0.0
         self._written = 0
+        self._costs: list[tuple[float, float, float]] = []  # wall, cores, megabytes
         self.last: dict[str, float] = {}
 
     def sample(self, db: millpond.Pond, handed: Sequence[Handed], answered: int, written: int) -> None:
@@ -44,9 +45,15 @@ class Meters:
             ticks[-1] if ticks else 0.0, busy, memory / 1e6, free_memory() / 1e6,
         )  # fmt: skip
         self._written = 0
+        self._costs.append((now, busy, memory / 1e6))
         self.last = dict(zip(COLUMNS, values, strict=True))
         self._file.write(",".join(f"{v:.3f}" for v in values) + "\n")
         self._file.flush()
+
+    def since(self, moment: float) -> dict[str, float]:
+        """Cores that were used and memory that was held from a moment on, in the mean."""
+        costs = [cost for cost in self._costs if cost[0] >= moment] or [(0.0, 0.0, 0.0)]
+        return {"cores": sum(c[1] for c in costs) / len(costs), "memory_mb": sum(c[2] for c in costs) / len(costs)}
 
     def close(self) -> None:
         self._file.close()

@@ -30,16 +30,21 @@ class OneTimeQueries:
         self._path = path
         self._random = np.random.default_rng(seed)
         self._ended = threading.Event()
+        self._begun = False
         self._thread = threading.Thread(target=self._ask_all, name="one-time queries", daemon=True)
         self.asked: list[tuple[str, int, float]] = []
         self.error: Exception | None = None
 
     def start(self) -> None:
-        self._thread.start()
+        """Begin, unless that was done."""
+        if not self._begun:
+            self._begun = True
+            self._thread.start()
 
     def stop(self) -> None:
         self._ended.set()
-        self._thread.join(30)
+        if self._begun:
+            self._thread.join(30)
 
     def summary(self) -> dict[str, Any]:
         """By selectivity: how many, rows of a result, and response times."""

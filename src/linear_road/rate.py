@@ -4,6 +4,7 @@ A trial at L generates minutes 160-180 of a city of L expressways (or another st
 part fast, hands the rest, the busiest, over in real time, and lets the validator judge: every answer right, those of the timed
 part within their limits, every report kept, and the driver never behind. The search doubles L until a trial fails, then
 halves the gap. Every trial leaves a folder with its run, verdict and result; the result says which part ran in real time.
+Trials that were made in the folder before, under the same conditions, stay in the result beside the new ones.
 """
 
 from __future__ import annotations
@@ -46,13 +47,16 @@ class RateConfig:
 
 @dataclass(frozen=True)
 class Trial:
-    """One L. `why` says what was not right if it was not accepted."""
+    """One L. `why` says what was not right if it was not accepted. Answers, ticks, cores and memory are of the timed part."""
 
     xways: float
     accepted: bool
     why: str
     answers: dict[str, Any]
     ticks: dict[str, float]
+    cores: float
+    memory_mb: float
+    one_time: dict[str, Any]
     reports: int
     seconds: float
     folder: str
@@ -65,17 +69,17 @@ Watch = Callable[[Moment, Run], None]
 def rate(config: RateConfig, tell: Tell = print, watch: Watch = lambda moment, run: None) -> dict[str, Any]:
     """Search, and write `rating.json`; its content."""
     config.out.mkdir(parents=True, exist_ok=True)
-    trials: list[Trial] = []
+    trials: list[dict[str, Any]] = _made_before(config)
     good, bad, size = 0.0, float("inf"), config.first
     while size <= config.most:
         trial = run_trial(config, size, tell, watch)
-        trials.append(trial)
+        trials = [t for t in trials if t["xways"] != size] + [asdict(trial)]
         tell(f"L = {size:g}: {'accepted' if trial.accepted else trial.why}")
         if trial.accepted:
             good = size
         else:
             bad = size
-        found = _write(config, trials, good)
+        found = _write(config, trials)
         gap = config.step or max(0.5, good / 10)
         size = min(2 * good, config.most) if bad == float("inf") else _half((good + bad) / 2)
         if size <= good or size >= bad or bad - good <= gap:
@@ -124,9 +128,17 @@ def run_trial(config: RateConfig, xways: float, tell: Tell, watch: Watch) -> Tri
         shutil.rmtree(run_config.out / "pond")
         shutil.rmtree(run_config.out / "input")
     return Trial(
-        xways, not why, why, summary["answers"], summary["ticks"], summary["kept_reports"], time.monotonic() - begin,
-        folder.name,
+        xways, not why, why, _responses(verdict), summary["ticks"], summary["cores"], summary["memory_mb"],
+        summary["one_time"], summary["kept_reports"], time.monotonic() - begin, folder.name,
     )  # fmt: skip
+
+
+def _responses(verdict: validator.Verdict) -> dict[str, Any]:
+    """By type, how many answers were timed, and how long they took."""
+    return {
+        str(t.type): {"answers": t.timed, "mean": t.mean, "p99": t.p99, "max": t.max, "late": t.late}
+        for t in verdict.types
+    }
 
 
 def _objection(verdict: validator.Verdict, summary: dict[str, Any]) -> str:
@@ -140,14 +152,25 @@ def _objection(verdict: validator.Verdict, summary: dict[str, Any]) -> str:
     return ""
 
 
-def _write(config: RateConfig, trials: list[Trial], good: float) -> dict[str, Any]:
-    found = {
-        "rating": good,
+def _conditions(config: RateConfig) -> dict[str, Any]:
+    """What must be the same for two trials to be compared."""
+    return {
         "minutes": {"replayed": [config.start, config.timed], "real_time": [config.timed, config.end]},
         "history_days": config.days,
         "one_time_queries_a_minute": config.otq,
         "machine": machine(),
-        "trials": [asdict(t) for t in trials],
     }
+
+
+def _made_before(config: RateConfig) -> list[dict[str, Any]]:
+    path = config.out / RESULT
+    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    same = found and all(found.get(name) == value for name, value in _conditions(config).items())
+    return found["trials"] if same else []
+
+
+def _write(config: RateConfig, trials: list[dict[str, Any]]) -> dict[str, Any]:
+    good = max((t["xways"] for t in trials if t["accepted"]), default=0.0)
+    found = {"rating": good, **_conditions(config), "trials": sorted(trials, key=lambda t: t["xways"])}
     (config.out / RESULT).write_text(json.dumps(found, indent=1))
     return found

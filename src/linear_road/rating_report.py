@@ -56,6 +56,8 @@ def _against(trials: list[dict[str, Any]]) -> list[str]:
         for i, name in enumerate(("median", "p99", "max"))
     ]
     drawn.append(plots.lines("tick (s)", x, axis_over("s", *(t.y for t in ticks), low=0.0), ticks))
+    cores = Series("cores", size, np.array([trial["cores"] for trial in trials], float), "s0")
+    drawn.append(plots.lines("processor (cores)", x, axis_over("", cores.y, low=0.0), [cores]))
     return drawn
 
 
@@ -71,8 +73,12 @@ def _trials(trials: list[dict[str, Any]]) -> str:
         times = [toll["mean"], toll["p99"], toll["max"], trial["ticks"].get("median"), trial["ticks"].get("max")]
         cells = ["-" if t is None else f"{t:.2f}" for t in times]
         outcome = "accepted" if trial["accepted"] else trial["why"]
-        rows.append([f"{trial['xways']:g}", outcome, *cells, f"{trial['reports']:,}", f"{trial['seconds']:,.0f}"])
-    head = ["L", "outcome", "toll mean s", "p99", "max", "tick median s", "max", "reports kept", "seconds in all"]
+        costs = [f"{trial['cores']:.2f}", f"{trial['memory_mb'] / 1000:.1f}"]
+        rows.append(
+            [f"{trial['xways']:g}", outcome, *cells, *costs, f"{trial['reports']:,}", f"{trial['seconds']:,.0f}"]
+        )
+    head = ["L", "outcome", "toll mean s", "p99", "max", "tick median s", "max", "cores", "GB"]
+    head += ["reports kept", "seconds in all"]
     return page.table(head, rows, left=2)
 
 

@@ -107,6 +107,7 @@ class Run:
         self.meters = Meters(out / "meters.csv")
         self._driver: subprocess.Popen[bytes] | None = None
         self._one_time: OneTimeQueries | None = None
+        self._ticks_before = 0  # before the part that is timed
         self.writer: Writer | None = None
 
     def __enter__(self) -> Self:
@@ -182,18 +183,24 @@ class Run:
         journal = Journal(self._journal)
         if self.config.otq:
             self._one_time = OneTimeQueries(self.db, self.config.otq, self.config.out / "one_time.csv")
-            self._one_time.start()
-        ended, told = False, 0.0
+        fast = self._fast
+        ended, told, fresh = False, 0.0, 0
         while True:
             ended = ended or self._driver.poll() is not None
             answered = self._answered()
+            if answered < fast:
+                self._ticks_before = len(self.db.durations())
+            elif self._one_time is not None:
+                self._one_time.start()
             handed = journal.read()  # of what is answered it knows
             self.clock.learn(handed)
             written = self.writer.write()
+            fresh += written
             if time.monotonic() - told > 0.5 or ended:
                 told = time.monotonic()
                 self._taken.write_text(str(answered))
-                self.meters.sample(self.db, handed, answered, written)
+                self.meters.sample(self.db, handed, answered, fresh)
+                fresh = 0
                 watch(self._moment(handed, answered), self)
             if ended:
                 if self._driver.returncode:
@@ -207,6 +214,11 @@ class Run:
             self._one_time.stop()
             if self._one_time.error is not None:
                 raise self._one_time.error
+
+    @property
+    def _fast(self) -> int:
+        """The second from which on hand-overs are timed."""
+        return -1 if self.config.fast_until is None else self.config.fast_until
 
     def _answered(self) -> int:
         known = [self.db.now(a.query) for a in application.ANSWERS]
@@ -243,8 +255,7 @@ class Run:
         """What was run and how it went; also written to `run.json`."""
         assert self.writer is not None
         handed = read_journal(self._journal)
-        fast = -1 if self.config.fast_until is None else self.config.fast_until
-        timed = [h for h in handed if h.first >= fast]
+        timed = [h for h in handed if h.first >= self._fast]
         behind = max((h.done - h.due for h in timed), default=0.0) if self.config.speed != "max" else 0.0
         found = {
             "config": {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.config).items()},
@@ -253,7 +264,8 @@ class Run:
             "tuples": sum(h.tuples for h in handed),
             "wall": handed[-1].done - handed[0].done if handed else 0.0,
             "driver_behind": behind,
-            "ticks": _ticks(self.db.durations()),
+            "ticks": _ticks(self.db.durations()[self._ticks_before :]),
+            **self.meters.since(timed[0].done if timed else 0.0),
             "kept_reports": int(self.db.sql("SELECT COUNT(*) FROM reports").rows()[0][0]),
             "answers": {str(k): r.to_json() for k, r in self.writer.responses.items()},
             "one_time": self._one_time.summary() if self._one_time is not None else {},

@@ -130,7 +130,8 @@ def test_a_rating_has_a_report_of_its_own(tmp_path: Path) -> None:
         }
         ticks = {"count": 9, "median": 0.2, "p99": 0.4, "max": 0.5}
         return {"xways": xways, "accepted": accepted, "why": "" if accepted else "too late", "answers": answers,
-                "ticks": ticks, "reports": 1000, "seconds": 60.0, "folder": f"L{xways:g}"}  # fmt: skip
+                "ticks": ticks, "cores": 0.1 * xways, "memory_mb": 900.0, "one_time": {}, "reports": 1000,
+                "seconds": 60.0, "folder": f"L{xways:g}"}  # fmt: skip
 
     rating = {
         "rating": 8.0, "minutes": {"replayed": [160, 170], "real_time": [170, 180]}, "history_days": 70,
@@ -142,7 +143,7 @@ def test_a_rating_has_a_report_of_its_own(tmp_path: Path) -> None:
     assert "<h1>Linear Road: L-rating 8</h1>" in text
     assert cells(text, "16")[:4] == ["too late", "1.60", "3.20", "4.80"]
     assert cells(text, "millpond (this rating)")[1] == "8"
-    assert len(re.findall("<svg", text)) == 4
+    assert len(re.findall("<svg", text)) == 5
 
 
 def test_a_line_is_broken_where_there_is_no_value() -> None:

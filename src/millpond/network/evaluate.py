@@ -202,7 +202,7 @@ class Evaluator:
             slots = Slots(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
             past = self.history.keyed(use.table.name, window.columns, window.rows, upto) if upto != NEVER else ()
             for rows in past:
-                slots.rows.take_in(rows)
+                slots.rows.fill(rows)
             node.slots[use.name] = slots
             self._refill(inlet, use, upto + 1, 0)
         elif window.rows is not None:

@@ -10,8 +10,7 @@ Invariant. Slot s holds the `count[s]` newest rows of its key, right-aligned and
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +24,6 @@ Any_ = npt.NDArray[np.generic]
 Bools = npt.NDArray[np.bool_]
 
 _FIRST_SLOTS = 1024
-_PIECE = 1 << 14  # keys
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NAN = "NaN"  # in a key: to SQL all of them are one value, to Python none equals another
 
@@ -215,23 +213,22 @@ class KeyedRows:
         moments = _from_arrow(table.column(self._time))[0].astype(np.int64, copy=False)
         return Layout(table, moments, np.repeat(old.to, there + came), is_new)
 
+    def fill(self, rows: pa.Table) -> None:
+        """Bring in rows of history, sorted by (time, row number). Of a key, those not later than what is there are there."""
+        slots = self.slots.find([rows.column(k) for k in self.keys])
+        self._make_room()
+        newest = self._values[self._time][:, -1][slots].astype(np.int64, copy=False)
+        moments = _from_arrow(rows.column(self._time))[0].astype(np.int64, copy=False)
+        later = (self._count[slots] == 0) | (moments > newest)
+        self.take_in(rows if later.all() else rows.filter(pa.array(later)))
+
     def content(self, keys: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
         """All rows of all windows, or of those of some keys."""
         return self._read(self._places_of(np.arange(self.slots.size) if keys is None else self.slots.known(keys)))
 
-    def still(self) -> KeyedRows:
-        """A copy that stays as it is, to be read in `pieces`."""
-        size = self.slots.size
-        one = copy.copy(self)
-        one._count = self._count[:size].copy()
-        one._values = [values[:size].copy() for values in self._values]
-        one._valid = [None if valid is None else valid[:size].copy() for valid in self._valid]
-        return one
-
-    def pieces(self) -> Iterator[pa.Table]:
-        """All rows of all windows, those of some thousand keys at a time."""
-        for start in range(0, len(self._count), _PIECE):
-            yield self._read(self._places_of(np.arange(start, min(start + _PIECE, len(self._count)))))
+    def part(self, begin: int, end: int) -> pa.Table:
+        """All rows of the keys numbered from `begin` up to `end`."""
+        return self._read(self._places_of(np.arange(begin, end)))
 
     def _places_of(self, slots: Ints) -> Ints:
         """Where the rows of some slots are: the last ones of each."""

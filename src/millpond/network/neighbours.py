@@ -147,7 +147,7 @@ class Neighbours:
         self._step: tuple[int, int, Change] | None = None
 
     def fill(self, rows: pa.Table) -> None:
-        self.rows.take_in(rows)
+        self.rows.fill(rows)
 
     def advance(self, inlet: Inlet, begin: int, complete: int) -> Change:
         """Bring in the rows with begin <= time < complete; asked again for the same, the same answer."""

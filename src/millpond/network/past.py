@@ -58,13 +58,13 @@ class Past:
 
     def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
         """Rows that hold the `count` newest of each key with time <= high, in order, part by part. Older rows may be
-        among them: whoever keeps the newest of each key keeps the right ones."""
+        among them, and after a snapshot some twice: `KeyedRows.fill` keeps the right ones."""
         table, _ = self._stream(stream)
         low = None
         if stream in self.catalog.streaming:
             columns = table.columns.plus(Column(SEQ, DataType("BIGINT")))
             place = (self.snapshots, table.folder, keys, count, self.shard, table.shards)
-            kept = snapshots.find(*place, high, arrow_schema(columns))
+            kept = snapshots.find(*place, high, arrow_schema(columns), table.time_column)
             if kept is not None:
                 yield sort_rows(kept[0], table.time_column)
                 low = kept[1] + 1

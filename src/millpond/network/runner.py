@@ -162,6 +162,7 @@ class Network:
         self._written: dict[str, Path] = {}
         self._frames: dict[str, deque[Frame]] = {}  # the newest of each table, for shards that missed some ticks
         self._run_id = uuid.uuid4().hex[:12]
+        self._scribe = snapshots.Scribe(self._shards_folder)
         self._planned: Planned | None = None
         self._remembered: dict[str, tuple[int, int]] = {}  # of which instant the result of a query is written down
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
@@ -484,14 +485,16 @@ class Network:
     def _snapshot_due(self) -> bool:
         return (self.state.tick + 1) % _SNAPSHOT_TICKS == 0
 
-    def _keep_windows(self) -> None:
+    def _keep_windows(self, *, begin: bool) -> None:
         """Snapshots of the partitioned windows that are evaluated here, as the shards do theirs."""
         assert self._whole is not None
-        for stream, keys, count, upto, rows in self._whole.partitioned():
-            table = self.host.catalog.streaming.get(stream)
-            if table is not None:
-                place = (self._shards_folder, table.folder, keys, count, WHOLE, table.shards)
-                snapshots.write(*place, upto, rows)
+        streaming = self.host.catalog.streaming
+        windows = [
+            snapshots.Window(streaming[s].folder, keys, count, WHOLE, streaming[s].shards, upto, rows)
+            for s, keys, count, upto, rows in self._whole.partitioned()
+            if s in streaming
+        ]
+        self._scribe.go_on(windows, begin=begin)
 
     def _past_now(self) -> Past:
         assert self._past is not None
@@ -595,8 +598,7 @@ class Network:
             due = self._snapshot_due
             sent |= self._whole.step(planned.rows, complete)
             count = self._commit(sent, state, planned)
-            if due:
-                self._keep_windows()
+            self._keep_windows(begin=due)
             return count
         except BaseException:
             self.start_over()  # memory may be ahead of what is durable
@@ -606,6 +608,7 @@ class Network:
         """Forget everything that is not durable; the next tick fills windows from history."""
         if self._whole is not None:
             self._whole.close()
+        self._scribe.close()
         self._whole = self._past = self._synced = None
         self._known.clear()
         self._placed.clear()
@@ -748,6 +751,7 @@ class Network:
         self.keeper.close()
         self._log.close()
         forget_shards(str(self.host.folder))
+        self._scribe.close()
         snapshots.settle()
         for path in self._written.values():
             path.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ exactly where the task begins. A task changes no file that anybody refers to, so
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import socket
@@ -25,11 +26,11 @@ from millpond.clock import SystemClock
 from millpond.durable import disk_errors
 from millpond.errors import MillpondError
 from millpond.ingest.shards import shard_numbers
-from millpond.network import snapshots
 from millpond.network.evaluate import Evaluator
 from millpond.network.instants import Progress
 from millpond.network.past import Past
 from millpond.network.prepare import Prepared, prepare
+from millpond.network.snapshots import Scribe, Window
 from millpond.query.bind import Use
 from millpond.query.local import Local
 from millpond.schema import SEQ
@@ -84,15 +85,14 @@ class ShardTask:
     reach: int  # the sections hold the shard's rows from this number on
     progress: Mapping[str, tuple[int | None, int | None]]
     out: str
-    keep: bool = False  # write snapshots of partitioned windows afterwards
+    keep: bool = False  # begin snapshots of partitioned windows afterwards
     owner: str = ""  # the worker that had the shard last
 
     def run(self, name: str) -> str:
         """The path of the result, an `Outcome`."""
         shard = _shard_for(self)
         outcome = shard.step(self)
-        if self.keep:
-            shard.keep(self)
+        shard.keep(self)
         path = Path(self.out) / f"{name}.shard"
         with disk_errors(path):
             path.write_bytes(pickle.dumps(outcome, protocol=5))
@@ -113,6 +113,15 @@ class Outcome:
 def worker_name() -> str:
     """This process, among all that may have a shard."""
     return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _set_aside() -> None:
+    """What there is by now, imported modules and parsed queries, is here to stay: let the garbage collector not look at it.
+
+    Spark collects garbage after each task; over all that stays this took a third of a worker's time."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
@@ -144,12 +153,15 @@ class Shard:
     def __init__(self, task: ShardTask) -> None:
         self.seen: Seen | None = None
         self.version = -1
+        self._settled = -1  # the version whose definitions are set aside
         self._catalog = Catalog()
         self._evaluator: Evaluator | None = None
         self._made: dict[str, tuple[str, int]] = {}
+        self._scribe = Scribe(Path(task.out))
         self._refused: dict[str, str] = {}  # by folder: queries whose windows could not be filled, and why
 
     def close(self) -> None:
+        self._scribe.close()
         if self._evaluator is not None:
             self._evaluator.close()
         self._evaluator = None
@@ -168,6 +180,9 @@ class Shard:
             self._fill(task)
         if self.version != task.version:
             self._change(task)
+        if self._settled != self.version:
+            _set_aside()
+            self._settled = self.version
         assert self._evaluator is not None
         past = self._evaluator.history
         assert isinstance(past, ShardPast)
@@ -193,9 +208,12 @@ class Shard:
         """Write down what would take long to find in history."""
         assert self._evaluator is not None
         table = self._catalog.streaming[task.table]
-        for stream, keys, count, upto, rows in self._evaluator.partitioned():
-            if stream == table.name:
-                snapshots.write(Path(task.out), table.folder, keys, count, task.shard, table.shards, upto, rows)
+        windows = [
+            Window(table.folder, keys, count, task.shard, table.shards, upto, rows)
+            for stream, keys, count, upto, rows in self._evaluator.partitioned()
+            if stream == table.name
+        ]
+        self._scribe.go_on(windows, begin=task.keep)
 
     # -- where a shard stands -----------------------------------------------------------------------------------------
 
@@ -223,6 +241,7 @@ class Shard:
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
         self._evaluator = Evaluator(past, threads=1)
         self._made, self._refused = {}, {}
+        self._settled = -1
         table = self._catalog.streaming[task.table]
         inlet = self._evaluator.open(table)
         if task.before.complete is not None:

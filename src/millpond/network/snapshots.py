@@ -4,10 +4,15 @@ A partitioned window at a time is a fact about the table's rows up to that time.
 that window, at any later time, whether the tick in which it was written was committed or not; the rows since then are
 taken from history. It is not good once rows of the table were changed by UPDATE or DELETE: then all of a table's go.
 
-A snapshot is one Arrow file, named by table, window and shard, written beside and renamed; the time it stands at is in
-the file's metadata. A file that cannot be read is none. It is written in a thread of its own, from a copy of the window, so
-that no tick waits for a disk; how often the table's rows were changed before is in the metadata too, and a snapshot that was
-still being written when they were is none either.
+A window may hold millions of keys, and no tick is to wait for them. So a snapshot is written over many ticks, some keys at
+each, and its keys stand at different times: each at the tick in which it was written, none before the time `since` at which
+the snapshot was begun. Whoever fills a window from it takes the rows later than `since` from history, and of each key
+only those later than what the snapshot has of it: up to there the snapshot has them all. Keys that came meanwhile are not in
+it; all their rows are later than `since`.
+
+A snapshot is one Arrow file, named by table, window and shard, written beside and renamed; `since` is in the file's metadata. A
+file that cannot be read is none. How often the table's rows were changed before is in the metadata too: a snapshot that was
+being written when they were is none either.
 """
 
 from __future__ import annotations
@@ -15,70 +20,151 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import queue
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from millpond.durable import write_file
+from millpond.network.inlet import ticks_of
 from millpond.network.keyed import KeyedRows
 
-_UPTO = b"millpond.upto"
+_SINCE = b"millpond.since"
 _SHARDS = b"millpond.shards"
 _CHANGES = b"millpond.changes"
 _CHANGED = ".changed"
 
+_SPREAD = 64  # ticks over which a snapshot is written
+_LEAST = 1 << 14  # keys that are written at once in any case
+_AHEAD = 4  # parts that may wait for the disk
+_DONE, _DROP = "done", "drop"
+
 _free = threading.Condition()
-_under_way: set[Path] = set()
+_ending: set[Path] = set()
+
+
+@dataclass(frozen=True)
+class Window:
+    """A partitioned window: the folder of its table, what it is, and its rows, which stand at `upto`."""
+
+    table: str
+    keys: tuple[str, ...]
+    count: int
+    shard: int
+    shards: int
+    upto: int
+    rows: KeyedRows
+
+
+class Scribe:
+    """Writes the windows of one evaluator down, some keys of each at every tick.
+
+    A snapshot only saves time: where there is no room for it, there is none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sheets: dict[Path, _Sheet] = {}
+
+    def go_on(self, windows: Iterable[Window], *, begin: bool) -> None:
+        """Write the next keys of the snapshots under way; where there is none, begin one if that is asked for."""
+        for window in windows:
+            path = _path(self._folder, window.table, window.keys, window.count, window.shard)
+            sheet = self._sheets.get(path)
+            if sheet is not None and sheet.rows is not window.rows:  # the window was filled anew
+                self._sheets.pop(path).drop()
+                sheet = None
+            if sheet is None and begin:
+                sheet = self._sheets[path] = _Sheet(path, window, _changes(self._folder, window.table))
+            if sheet is not None and sheet.go_on():
+                del self._sheets[path]
+
+    def close(self) -> None:
+        """Leave what is not done."""
+        for sheet in self._sheets.values():
+            sheet.drop()
+        self._sheets.clear()
+
+
+class _Sheet:
+    """A snapshot under way. A thread of its own has the file."""
+
+    def __init__(self, path: Path, window: Window, changes: int) -> None:
+        self.rows = window.rows
+        notes = {_SINCE: window.upto, _SHARDS: window.shards, _CHANGES: changes}
+        self._schema = window.rows.schema.with_metadata({name: str(value).encode() for name, value in notes.items()})
+        self._path = path
+        self._temporary = path.with_name(f"{path.name}.{os.getpid()}-{id(self)}.tmp")
+        self._at, self._end = 0, window.rows.slots.size
+        self._share = max(_LEAST, -(-self._end // _SPREAD))
+        self._parts: queue.SimpleQueue[pa.Table | str] = queue.SimpleQueue()
+        threading.Thread(target=self._write, name="millpond-snapshot", daemon=True).start()
+
+    def go_on(self) -> bool:
+        """Hand the next keys over. True when that is all: at the tick after the last ones, for then they are durable."""
+        if self._at < self._end:
+            if self._parts.qsize() < _AHEAD:
+                end = min(self._at + self._share, self._end)
+                self._parts.put(self.rows.part(self._at, end))
+                self._at = end
+            return False
+        self._finish(_DONE)
+        return True
+
+    def drop(self) -> None:
+        self._finish(_DROP)
+
+    def _finish(self, how: str) -> None:
+        with _free:
+            _ending.add(self._temporary)
+        self._parts.put(how)
+
+    def _write(self) -> None:
+        how = _DROP
+        try:
+            how = self._write_parts()
+            if how == _DONE:
+                self._temporary.replace(self._path)
+        except OSError:
+            how = _DROP
+            while not isinstance(self._parts.get(), str):
+                pass
+        finally:
+            if how == _DROP:
+                with contextlib.suppress(OSError):
+                    self._temporary.unlink(missing_ok=True)
+            with _free:
+                _ending.discard(self._temporary)
+                _free.notify_all()
+
+    def _write_parts(self) -> str:
+        """Write what is handed over, each part through to the disk, so that there is never much to wait for."""
+        self._temporary.parent.mkdir(parents=True, exist_ok=True)
+        with pa.OSFile(str(self._temporary), "wb") as sink, pa.ipc.new_file(sink, self._schema) as writer:
+            handle = os.open(self._temporary, os.O_RDONLY)
+            try:
+                while not isinstance(part := self._parts.get(), str):
+                    writer.write_table(part.replace_schema_metadata(self._schema.metadata))
+                    os.fsync(handle)
+            finally:
+                os.close(handle)
+        with open(self._temporary, "rb+") as whole:
+            os.fsync(whole.fileno())
+        return part
+
+
+def settle() -> None:
+    """Wait until the snapshots of this process that were ended are on disk."""
+    with _free:
+        _free.wait_for(lambda: not _ending, timeout=60.0)
 
 
 def _path(folder: Path, table: str, keys: tuple[str, ...], count: int, shard: int) -> Path:
     window = hashlib.sha256(repr((keys, count)).encode()).hexdigest()[:16]
     return folder / f"{table}-{window}-{shard if shard >= 0 else 'whole'}.snapshot"
-
-
-def write(
-    folder: Path, table: str, keys: tuple[str, ...], count: int, shard: int, shards: int, upto: int, rows: KeyedRows
-) -> None:
-    """Keep the content of a window, which stands at `upto`; `table` is the table's folder. Returns before it is on disk;
-    while the one before is still being written, there is no other.
-
-    A snapshot only saves time: where there is no room for it, there is none.
-    """
-    path = _path(folder, table, keys, count, shard)
-    with _free:
-        if path in _under_way:
-            return
-        _under_way.add(path)
-    notes = {_UPTO: upto, _SHARDS: shards, _CHANGES: _changes(folder, table)}
-    schema = rows.schema.with_metadata({name: str(value).encode() for name, value in notes.items()})
-    threading.Thread(target=_write, args=(path, schema, rows.still()), name="millpond-snapshot", daemon=True).start()
-
-
-def settle() -> None:
-    """Wait until every snapshot of this process is on disk."""
-    with _free:
-        _free.wait_for(lambda: not _under_way, timeout=60.0)
-
-
-def _write(path: Path, schema: pa.Schema, rows: KeyedRows) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for piece in rows.pieces():
-                writer.write_table(piece.replace_schema_metadata(schema.metadata))
-        with open(temporary, "rb+") as handle:
-            os.fsync(handle.fileno())
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    finally:
-        with _free:
-            _under_way.discard(path)
-            _free.notify_all()
 
 
 def _changes(folder: Path, table: str) -> int:
@@ -88,17 +174,26 @@ def _changes(folder: Path, table: str) -> int:
 
 
 def find(
-    folder: Path, table: str, keys: tuple[str, ...], count: int, shard: int, shards: int, high: int, schema: pa.Schema
+    folder: Path,
+    table: str,
+    keys: tuple[str, ...],
+    count: int,
+    shard: int,
+    shards: int,
+    high: int,
+    schema: pa.Schema,
+    time_column: str,
 ) -> tuple[pa.Table, int] | None:
-    """The newest content kept that is not newer than `high`, and the time it stands at."""
+    """What was kept of a window, if no row of it is later than `high`, and the time since which rows are to be added."""
     with contextlib.suppress(OSError, pa.ArrowInvalid, KeyError, ValueError, TypeError):
         with pa.memory_map(str(_path(folder, table, keys, count, shard))) as source:
             found = pa.ipc.open_file(source).read_all()
         notes = found.schema.metadata or {}
-        upto = int(notes[_UPTO])
+        since = int(notes[_SINCE])
         true = int(notes[_SHARDS]) == shards and int(notes[_CHANGES]) == _changes(folder, table)
-        if upto <= high and true and found.schema.remove_metadata().equals(schema):
-            return found.replace_schema_metadata(None), upto
+        newest = int(ticks_of(found, time_column).max(initial=since))
+        if newest <= high and true and found.schema.remove_metadata().equals(schema):
+            return found.replace_schema_metadata(None), since
     return None
 
 

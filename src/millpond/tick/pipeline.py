@@ -247,7 +247,7 @@ class Pipeline:
         make_folder(self._folder / "ticks")
         session.dataSource.register(TickSource)
         stream = session.readStream.format(FORMAT).option("folder", str(self._folder / "ticks"))
-        stream = stream.option("run", self._run)
+        stream = stream.option("run", self._run).option("slots", str(session.sparkContext.defaultParallelism))
         self._query = (
             stream.load()
             .writeStream.foreachBatch(self._collect)

@@ -5,8 +5,8 @@ the network of continuous queries. So it decides, and Spark carries out: partiti
 Spark; the rows themselves go from the log to the worker as Arrow and never through the JVM.
 
 Shards of continuous queries want to be where they were last time, because a worker remembers their windows, and Spark does not
-let anybody choose the worker. So each of a tick's partitions takes, in whatever worker it finds itself, the shards that
-this worker had; see `Claims`.
+let anybody choose the worker. So a tick's partitions, in whatever workers they find themselves, share its shards out among
+them; see `claims.py`.
 
 A tick file is `<number>.tick`, a pickled list of tasks. The offset is the number of the last tick. The run folder is
 made anew for each start of the pipeline, so that numbers and names of an earlier run are never taken for this one's.
@@ -15,10 +15,8 @@ made anew for each start of the pipeline, so that numbers and names of an earlie
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +29,7 @@ from millpond.durable import write_file
 from millpond.network.shard import ShardTask, worker_name
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
+from millpond.tick.claims import Claims, Wanted
 
 FORMAT = "millpond_ticks"
 RESULT_SCHEMA = "task int, result string"
@@ -62,6 +61,7 @@ class TickReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         self._folder = Path(options["folder"])
         self._run = options["run"]
+        self._slots = int(options["slots"])
 
     def initialOffset(self) -> dict[str, Any]:
         return {"tick": 0}
@@ -77,7 +77,7 @@ class TickReader(DataSourceStreamReader):
             tasks = self._tasks(number)
             name = f"{self._run}-{number:06d}"
             shards = sum(isinstance(t, ShardTask) for t in tasks)
-            count = min(shards, os.cpu_count() or 1)
+            count = min(shards, self._slots)
             parts += [TaskPartition(number, -1, f"{name}-s{i:03d}", i, count) for i in range(count)]
             parts += [
                 TaskPartition(number, i, f"{name}-{i:03d}") for i, t in enumerate(tasks) if not isinstance(t, ShardTask)
@@ -98,8 +98,10 @@ class TickReader(DataSourceStreamReader):
         if partition.task_number >= 0:
             done = {partition.task_number: tasks[partition.task_number].run(name)}
         else:
-            claims = Claims(tick_path(self._folder, partition.number).with_suffix(".claims"), partition)
-            done = {i: tasks[i].run(f"{name}-{i:03d}") for i in claims.take(tasks)}
+            folder = tick_path(self._folder, partition.number).with_suffix(".claims")
+            shards = [Wanted(i, t.table, t.owner) for i, t in enumerate(tasks) if isinstance(t, ShardTask)]
+            claims = Claims(folder, partition.place, partition.count, worker_name())
+            done = {i: tasks[i].run(f"{name}-{i:03d}") for i in claims.take(shards)}
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array(list(done), pa.int32()),
@@ -116,55 +118,6 @@ class TickReader(DataSourceStreamReader):
                 break
             path.unlink(missing_ok=True)
             shutil.rmtree(path.with_suffix(".claims"), ignore_errors=True)
-
-
-class Claims:
-    """Which partition of a tick has which shard: files in a folder, each made by whoever is first.
-
-    A partition takes the shards its worker had last time, of a table at most its share of them, and of those that nobody had
-    every n-th. What is then left belongs to a worker that does not take part, or has more than its share; whoever starts last
-    is sure to see it, and takes it. A partition that is run again finds its own claims and does them again.
-    """
-
-    def __init__(self, folder: Path, partition: TaskPartition) -> None:
-        self._folder = folder
-        self._place, self._count = partition.place, partition.count
-
-    def take(self, tasks: Sequence[Task | ShardTask]) -> Iterator[int]:
-        """The places of the tasks to do, as the time for each has come."""
-        shards = [(i, t) for i, t in enumerate(tasks) if isinstance(t, ShardTask)]
-        self._folder.mkdir(exist_ok=True)
-        here = worker_name()
-        (self._folder / f"started-{self._place}").touch()
-        wanted = self._wanted(shards, here)
-        yield from [i for i in wanted if self._claim(i)]
-        if all((self._folder / f"started-{place}").exists() for place in range(self._count)):
-            for i, _ in shards:
-                if i not in wanted and self._claim(i):
-                    yield i
-
-    def _wanted(self, shards: Sequence[tuple[int, ShardTask]], here: str) -> list[int]:
-        sizes = Counter(t.table for _, t in shards)
-        room = {table: -(-size // self._count) for table, size in sizes.items()}
-        wanted = []
-        for n, (i, task) in enumerate(shards):
-            if not task.owner:
-                mine = n % self._count == self._place
-            else:
-                mine = task.owner == here and room[task.table] > 0
-                room[task.table] -= mine
-            if mine:
-                wanted.append(i)
-        return wanted
-
-    def _claim(self, number: int) -> bool:
-        path = self._folder / f"{number}"
-        try:
-            with path.open("x") as file:
-                file.write(str(self._place))
-            return True
-        except FileExistsError:
-            return path.read_text() == str(self._place)
 
 
 class TickSource(DataSource):

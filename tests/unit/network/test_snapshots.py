@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -101,49 +100,131 @@ def test_changed_rows_end_a_snapshot(tmp_path: Path) -> None:
 
 
 PLACE = ("p-0", ("vid",), 2, 0, 2)
+SCHEMA = pa.schema([("vid", pa.int64()), ("t", pa.int64())])
+
+
+def table(*rows: tuple[int, int]) -> pa.Table:
+    return pa.table([pa.array(c, pa.int64()) for c in zip(*rows, strict=True)], schema=SCHEMA)
 
 
 def window(*rows: tuple[int, int]) -> KeyedRows:
-    made = KeyedRows(pa.schema([("vid", pa.int64()), ("t", pa.int64())]), "t", ["vid"], 2)
-    made.take_in(pa.table([pa.array(c, pa.int64()) for c in zip(*rows, strict=True)], schema=made.schema))
+    made = KeyedRows(SCHEMA, "t", ["vid"], 2)
+    made.take_in(table(*rows))
     return made
 
 
-def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
-    rows = window((1, 3), (2, 4), (1, 5), (1, 6))
-    snapshots.write(tmp_path, *PLACE, 6, rows)
-    rows.take_in(pa.table([pa.array([2], pa.int64()), pa.array([7], pa.int64())], schema=rows.schema))
+def tick(scribe: snapshots.Scribe, rows: KeyedRows, upto: int, *, begin: bool = False) -> None:
+    scribe.go_on([snapshots.Window(*PLACE, upto, rows)], begin=begin)
+
+
+def found(folder: Path, high: int, *place: Any) -> tuple[pa.Table, int] | None:
+    return snapshots.find(folder, *(place or PLACE), high, SCHEMA, "t")
+
+
+def written(folder: Path, rows: KeyedRows, upto: int) -> None:
+    """All of a window, in the two ticks it needs."""
+    scribe = snapshots.Scribe(folder)
+    tick(scribe, rows, upto, begin=True)
+    tick(scribe, rows, upto)
     snapshots.settle()
-    found = snapshots.find(tmp_path, *PLACE, 6, rows.schema)
-    assert found is not None
-    assert found[0].to_pydict() == {"vid": [1, 1, 2], "t": [5, 6, 4]}  # as it was when it was asked for
-    assert found[1] == 6
-    assert snapshots.find(tmp_path, *PLACE, 5, rows.schema) is None  # newer than what is asked for
-    assert snapshots.find(tmp_path, *PLACE[:-1], 3, 6, rows.schema) is None  # other shards
+
+
+def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
+    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3), (2, 4), (1, 5), (1, 6))
+    tick(scribe, rows, 6, begin=True)
+    rows.take_in(table((2, 7)))
+    tick(scribe, rows, 7)
+    snapshots.settle()
+    kept = found(tmp_path, 6)
+    assert kept is not None
+    assert kept[0].to_pydict() == {"vid": [1, 1, 2], "t": [5, 6, 4]}  # as it was when it was asked for
+    assert kept[1] == 6
+    assert found(tmp_path, 5) is None  # newer than what is asked for
+    assert found(tmp_path, 6, *PLACE[:-1], 3) is None  # other shards
     path = next(tmp_path.glob("*.snapshot"))
     path.write_bytes(path.read_bytes()[:-40])
-    assert snapshots.find(tmp_path, *PLACE, 6, rows.schema) is None
+    assert found(tmp_path, 6) is None
 
 
-def test_a_snapshot_that_ends_after_rows_were_changed_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    goes_on = threading.Event()
-    pieces = KeyedRows.pieces
+def test_a_snapshot_is_not_there_before_the_tick_after_its_last_keys(tmp_path: Path) -> None:
+    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3))
+    tick(scribe, rows, 3)  # nobody asked for one
+    assert not list(tmp_path.iterdir())
+    tick(scribe, rows, 3, begin=True)
+    snapshots.settle()
+    assert found(tmp_path, 3) is None
+    tick(scribe, rows, 3)
+    snapshots.settle()
+    assert found(tmp_path, 3) is not None
 
-    def held(self: KeyedRows) -> Iterator[pa.Table]:
-        goes_on.wait(30)
-        yield from pieces(self)
 
-    rows = window((1, 3))
-    monkeypatch.setattr(KeyedRows, "pieces", held)
-    snapshots.write(tmp_path, *PLACE, 3, rows)
+@pytest.mark.parametrize("share", [1, 2, 3, 7])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_window_filled_from_a_snapshot_and_the_rows_since_is_the_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: int, seed: int
+) -> None:
+    """Keys are written at different ticks, while rows go on coming, several of a key and of a time among them."""
+    monkeypatch.setattr(snapshots, "_LEAST", share)
+    monkeypatch.setattr(snapshots, "_SPREAD", 100)
+    random = np.random.default_rng(seed)
+    scribe, rows, all_rows = snapshots.Scribe(tmp_path), window((0, 0)), [(0, 0)]
+    for t in range(1, 40):
+        came = [(int(k), t) for k in random.integers(0, 4 + t // 3, random.integers(1, 6))]
+        all_rows += came
+        rows.take_in(table(*came))
+        tick(scribe, rows, t, begin=t == 10)
+        snapshots.settle()
+    kept = found(tmp_path, 39)
+    assert kept is not None
+    assert kept[1] == 10
+    filled = KeyedRows(SCHEMA, "t", ["vid"], 2)
+    filled.fill(kept[0].sort_by("t"))
+    since = [row for row in all_rows if row[1] > 10]
+    middle = since[len(since) // 2][1]  # parts are cut between times
+    filled.fill(table(*[row for row in since if row[1] < middle]))
+    filled.fill(table(*[row for row in since if row[1] >= middle]))
+    order = [("vid", "ascending"), ("t", "ascending")]
+    assert filled.content().sort_by(order).equals(rows.content().sort_by(order))
+
+
+def test_a_window_that_was_filled_anew_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "_LEAST", 1)
+    monkeypatch.setattr(snapshots, "_SPREAD", 100)
+    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3), (2, 3))
+    tick(scribe, rows, 3, begin=True)
+    other = window((3, 3))
+    for _ in range(3):
+        tick(scribe, other, 3)
+    snapshots.settle()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_snapshot_of_before_rows_were_changed_is_none(tmp_path: Path) -> None:
+    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3))
+    tick(scribe, rows, 3, begin=True)
     snapshots.forget(tmp_path, "p-0")
-    snapshots.write(tmp_path, *PLACE, 3, rows)  # the other is still under way: left out
-    goes_on.set()
+    tick(scribe, rows, 3)
     snapshots.settle()
     assert len(list(tmp_path.glob("*.snapshot"))) == 1
-    assert snapshots.find(tmp_path, *PLACE, 3, rows.schema) is None
-    snapshots.write(tmp_path, *PLACE, 3, rows)
-    snapshots.settle()
+    assert found(tmp_path, 3) is None
+    written(tmp_path, rows, 3)
     snapshots.sweep(tmp_path, {"p-0"})
-    assert snapshots.find(tmp_path, *PLACE, 3, rows.schema) is not None
+    assert found(tmp_path, 3) is not None
     assert {path.suffix for path in tmp_path.iterdir()} == {".snapshot", ".changed"}
+
+
+def test_without_room_there_is_no_snapshot(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    scribe, rows = snapshots.Scribe(tmp_path / "file"), window((1, 3))
+    tick(scribe, rows, 3, begin=True)
+    tick(scribe, rows, 3)
+    snapshots.settle()
+    assert found(tmp_path / "file", 3) is None
+
+
+def test_what_is_left_undone_leaves_nothing(tmp_path: Path) -> None:
+    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3))
+    tick(scribe, rows, 3, begin=True)
+    scribe.close()
+    snapshots.settle()
+    assert not list(tmp_path.iterdir())
