@@ -42,6 +42,9 @@ BEHIND: Final = 1.0
 FAST_ROWS: Final = 200_000
 """Tuples of a file at speed `max`: enough to be read fast, few enough not to be waited for."""
 MOST_SECONDS: Final = 60
+REST: Final = 15.0
+"""Seconds between a fast part that is answered and the beginning of real time: work the fast part left, such as archiving, is
+not to be timed."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,7 @@ class Driver:
                 return
             after = stop
             self._wait_until_taken(int(fast))
+            time.sleep(REST)
         for second, rows in seconds_of(path, after, end):
             staged = self._stage(second, rows)
             if self._begin is None:

@@ -13,6 +13,7 @@
     │   ├── DiskFull
     │   └── CorruptBlock
     ├── IntakeError         (ValueError)    rows that cannot be taken as they were offered
+    ├── SynopsisError       (ValueError)    a synopsis was given what it cannot take (`millpond.synopses`)
     ├── FunctionError       (RuntimeError)  a user's function failed
     └── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
         └── JavaMissing

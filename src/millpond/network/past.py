@@ -25,6 +25,7 @@ from millpond.query.plan import Shelf, make_plan
 from millpond.query.relation import SPARK
 from millpond.schema import SEQ, Column, DataType
 from millpond.sql.dialect import read_tree, tokenize
+from millpond.table.lookup import Lookups
 
 WHOLE = -1  # in the place of a shard's number: all rows
 _STRETCH = 4_000_000
@@ -41,6 +42,7 @@ class Past:
         self._local = local
         self.catalog = catalog
         self._standards: dict[str, pa.Table] = {}
+        self._lookups: dict[Path, Lookups] = {}
 
     def rows(self, stream: str, low: int | None, high: int) -> pa.Table:
         table, time = self._stream(stream)
@@ -137,18 +139,23 @@ class Past:
     def looked_up(self, name: str, columns: Sequence[str], keys: Sequence[pa.ChunkedArray]) -> pa.Table:
         """At least the rows of a standard table whose `columns` have one of the values of `keys`."""
         table = self.catalog.standard[name]
-        if name in self._standards or (table.postgres is None and self._rows_in(table) <= _SMALL):
+        if name in self._standards:
+            return self._standards[name]
+        snapshot = self._shelf.snapshot(Use("__r0", name, table))
+        if snapshot is not None and snapshot.version.rows <= _SMALL:
             return self.standard(name)
-        wanted = [pc.unique(k).drop_null().to_pylist() for k in keys]
-        if not all(wanted):
+        wanted = {c: pc.unique(k).drop_null() for c, k in zip(columns, keys, strict=True)}
+        if not all(len(values) for values in wanted.values()):
             return arrow_schema(table.columns).empty_table()
-        tests = [f"{SPARK.quote(c)} IN ({', '.join(map(_value, v))})" for c, v in zip(columns, wanted, strict=True)]
+        numbers = {c: values for c, values in wanted.items() if pa.types.is_integer(values.type)}
+        if snapshot is not None and numbers:
+            lookups = self._lookups.setdefault(snapshot.folder, Lookups(snapshot.folder))
+            found = lookups.rows(snapshot.version, arrow_schema(table.columns), numbers)
+            if found is not None:
+                return found
+        tests = [f"{SPARK.quote(c)} IN ({', '.join(map(_value, v.to_pylist()))})" for c, v in wanted.items()]
         select = f"SELECT {SPARK.names(table.columns.names)} FROM `{table.name}` WHERE {' AND '.join(tests)}"
         return self._ask(table, select)
-
-    def _rows_in(self, table: StandardTable) -> int:
-        snapshot = self._shelf.snapshot(Use("__r0", table.name, table))
-        return 0 if snapshot is None else sum(f.rows for f in snapshot.version.files.values())
 
     def forget_standards(self) -> None:
         """Look again at the next question: a change in a standard table is seen at the next instant."""

@@ -7,7 +7,8 @@ no harm: the names carry run, tick and attempt, and what is not committed is a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,10 +82,11 @@ def drop_before(rows: pa.Table, from_row: int) -> pa.Table:
     return rows.filter(pa.array(seq >= from_row))
 
 
-def read_file(path: Path) -> pa.Table:
-    """A whole archive file; damage is reported as such."""
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Damage of an archive file is reported as such."""
     try:
-        return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+        yield
     except (OSError, pa.ArrowInvalid) as error:
         if isinstance(error, FileNotFoundError):
             raise
@@ -93,6 +95,12 @@ def read_file(path: Path) -> pa.Table:
             detail=str(error).splitlines()[0],
             hint="Restore the file from a copy.",
         ) from error
+
+
+def read_file(path: Path) -> pa.Table:
+    """A whole archive file."""
+    with reading(path):
+        return pq.read_table(path, partitioning=None, page_checksum_verification=True)
 
 
 def choose_frames(frames: Iterable[Frame], block_rows: int, oldest: int, *, force: bool) -> list[Frame]:
