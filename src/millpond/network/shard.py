@@ -10,7 +10,6 @@ exactly where the task begins. A task changes no file that anybody refers to, so
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import socket
@@ -115,15 +114,6 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
-def _set_aside() -> None:
-    """What there is by now, imported modules and parsed queries, is here to stay: let the garbage collector not look at it.
-
-    Spark collects garbage after each task; over all that stays this took a third of a worker's time."""
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
-
-
 _shards: dict[tuple[str, str, str, int], Shard] = {}
 _prepared: dict[tuple[str, str, int], Prepared] = {}  # shared by the shards of a worker: preparing is dear
 
@@ -153,7 +143,6 @@ class Shard:
     def __init__(self, task: ShardTask) -> None:
         self.seen: Seen | None = None
         self.version = -1
-        self._settled = -1  # the version whose definitions are set aside
         self._catalog = Catalog()
         self._evaluator: Evaluator | None = None
         self._made: dict[str, tuple[str, int]] = {}
@@ -180,9 +169,6 @@ class Shard:
             self._fill(task)
         if self.version != task.version:
             self._change(task)
-        if self._settled != self.version:
-            _set_aside()
-            self._settled = self.version
         assert self._evaluator is not None
         past = self._evaluator.history
         assert isinstance(past, ShardPast)
@@ -241,7 +227,6 @@ class Shard:
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
         self._evaluator = Evaluator(past, threads=1)
         self._made, self._refused = {}, {}
-        self._settled = -1
         table = self._catalog.streaming[task.table]
         inlet = self._evaluator.open(table)
         if task.before.complete is not None:
