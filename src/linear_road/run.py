@@ -152,7 +152,7 @@ class Run:
         self.writer = Writer(self.db, self.config.out, self.clock)
         tell("starting Spark")
         self.db.start()
-        self._first_tick(tell)
+        self._wait_for_spark()
         self._warm_up()
         self._first_tick(tell)
 
@@ -164,6 +164,13 @@ class Run:
         for table in ("reports", "requests"):
             if begin is not None and self.db.now(table) is None:
                 self.db.advance(table, begin)
+
+    def _wait_for_spark(self) -> None:
+        """What is evaluated while it starts is evaluated here, and would not start the workers."""
+        while not (pipeline := self.db.status()["pipeline"])["ready"]:
+            if not pipeline["running"]:
+                raise millpond.EngineError("Spark could not be started", detail=pipeline["error"])
+            time.sleep(0.1)
 
     def _first_tick(self, tell: Callable[[str], None]) -> None:
         """Wait until the queries are evaluated once, which starts all of Spark; on a busy machine that takes its time."""
