@@ -6,9 +6,10 @@ read (bytes, or rows for Parquet), how many lines (rows) that was, and whether t
 
 Invariants
  1. The place of a file in the order is durable before its first row is given out.
- 2. A file is left only when it has been read to its end and another one is there; until then it may grow.
- 3. A name is read once: a file replaced under a name already read is not read again.
- 4. With the option `complete`, no row at or before a file's greatest time comes in a later one: who writes the files
+ 2. A file that came before another, and has the smaller name, is taken before it.
+ 3. A file is left only when it has been read to its end and another one is there; until then it may grow.
+ 4. A name is read once: a file replaced under a name already read is not read again.
+ 5. With the option `complete`, no row at or before a file's greatest time comes in a later one: who writes the files
     promises it, and that a file is complete when it appears. So time is complete as soon as a file is read.
 
 What a writer should do: write the file aside (a name beginning with `.` or `_`, or ending in `.tmp`, is ignored) and
@@ -138,15 +139,24 @@ class FileSource:
         self._at = to
 
     def _find_files(self) -> bool:
-        """Look for new files and write their order down; whether there were any."""
+        """Look for new files and write their order down; whether there were any.
+
+        A folder is not listed in one moment: of two files that come meanwhile the listing may have the second and not the
+        first. Whatever came before a file of the listing is there when it ends, and so in a second one.
+        """
+        seen = self._new_files()
+        if not seen:
+            return False
+        last = max(seen)
+        self._journal.add(sorted(seen | {name for name in self._new_files() if name < last}))
+        return True
+
+    def _new_files(self) -> set[str]:
         try:
             with os.scandir(self._folder) as entries:
-                new = sorted(e.name for e in entries if self._wanted(e.name) and e.is_file())
+                return {e.name for e in entries if self._wanted(e.name) and e.is_file()}
         except OSError as error:
             raise PondError(f'folder "{self._folder}" of source "{self._name}" cannot be read: {error}') from error
-        if new:
-            self._journal.add(new)
-        return bool(new)
 
     def _wanted(self, name: str) -> bool:
         if name in self._journal or name.startswith((".", "_")) or name.endswith(".tmp"):

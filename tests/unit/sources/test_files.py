@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,24 @@ def test_files_in_the_order_of_names_and_then_of_arrival(folder: Folder) -> None
     folder.write("c.csv", "4,z\n")
     assert numbers(source) == [3, 4]
     folder.check(4)
+
+
+def test_a_listing_that_has_a_file_but_not_the_one_before(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a folder's listing may be: files come while it is made, and it is behind the place of the first already."""
+    source = folder.open()
+    scandir = os.scandir
+
+    @contextlib.contextmanager
+    def torn(path: Path) -> Iterator[list[os.DirEntry[str]]]:
+        monkeypatch.undo()
+        for name, data in (("1.csv", "1,x\n"), ("2.csv", "2,x\n"), ("3.csv", "3,x\n")):
+            folder.write(name, data)
+        with scandir(path) as entries:
+            yield [e for e in entries if e.name != "1.csv" and e.name != "3.csv"]
+
+    monkeypatch.setattr(os, "scandir", torn)
+    assert numbers(source) == [1, 2, 3]
+    folder.check(3)
 
 
 def test_a_smaller_name_that_arrives_in_the_middle_of_a_file(folder: Folder) -> None:
