@@ -78,8 +78,8 @@ class Lookups:
             ) as file,
         ):
             rows = file.read_row_groups(numbers, columns=list(names), use_threads=False)
-        for column, values in keys.items():
-            rows = rows.filter(pc.is_in(rows.column(column), value_set=values.cast(rows.schema.field(column).type)))
+        for column, values in keys.items():  # a key may be beyond what the column's type holds
+            rows = rows.filter(pc.is_in(rows.column(column).cast(pa.int64()), value_set=values.cast(pa.int64())))
         return rows
 
     def _groups(self, version: Version, columns: tuple[str, ...]) -> _Groups:

@@ -48,7 +48,7 @@ def look(db: millpond.Pond, **keys: list[int]) -> pa.Table | None:
 def test_rows_of_some_keys(db: millpond.Pond) -> None:
     whole = history(np.arange(KEYS))
     db.append("h", whole)
-    for vids in ([3], [0, 17, 2_500, 4_999], [4_999, 4_999, 70_000], [-1]):
+    for vids in ([3], [0, 17, 2_500, 4_999], [4_999, 4_999, 70_000], [-1], [5, 1 << 40]):
         found = look(db, vid=vids, day=[0, 2])
         assert found is not None
         expected = [r for r in whole.to_pylist() if r["vid"] in vids and r["day"] in (0, 2)]
