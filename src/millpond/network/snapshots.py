@@ -128,7 +128,7 @@ class _Sheet:
             how = self._write_parts()
             if how == _DONE:
                 self._temporary.replace(self._path)
-        except OSError:
+        except (OSError, pa.ArrowException):
             how = _DROP
             while not isinstance(self._parts.get(), str):
                 pass

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +169,7 @@ def test_a_window_filled_from_a_snapshot_and_the_rows_since_is_the_window(
     """Keys are written at different ticks, while rows go on coming, several of a key and of a time among them."""
     monkeypatch.setattr(snapshots, "_LEAST", share)
     monkeypatch.setattr(snapshots, "_SPREAD", 100)
+    monkeypatch.setattr(snapshots, "_AHEAD", 100)  # however slow the disk, some keys at each tick
     random = np.random.default_rng(seed)
     scribe, rows, all_rows = snapshots.Scribe(tmp_path), window((0, 0)), [(0, 0)]
     for t in range(1, 40):
@@ -220,6 +224,33 @@ def test_without_room_there_is_no_snapshot(tmp_path: Path) -> None:
     tick(scribe, rows, 3)
     snapshots.settle()
     assert found(tmp_path / "file", 3) is None
+
+
+def test_a_slow_disk_is_waited_for_over_more_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "_LEAST", 1)
+    monkeypatch.setattr(snapshots, "_SPREAD", 100)
+    monkeypatch.setattr(snapshots, "_AHEAD", 1)
+    may_write = threading.Event()
+    fsync = os.fsync
+
+    def slow(handle: int) -> None:
+        may_write.wait(60)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3), (2, 3), (3, 3), (4, 3))
+    tick(scribe, rows, 3, begin=True)
+    for _ in range(20):
+        tick(scribe, rows, 3)
+    assert not list(tmp_path.glob("*.snapshot"))
+    may_write.set()
+    deadline = time.monotonic() + 60
+    while found(tmp_path, 3) is None and time.monotonic() < deadline:
+        tick(scribe, rows, 3)
+        time.sleep(0.01)
+    kept = found(tmp_path, 3)
+    assert kept is not None
+    assert kept[0].to_pydict() == {"vid": [1, 2, 3, 4], "t": [3, 3, 3, 3]}
 
 
 def test_what_is_left_undone_leaves_nothing(tmp_path: Path) -> None:
