@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from benchmarks.harness import Options, Report
-from benchmarks.linear_road.postgres_peer import PostgresPeer
-from benchmarks.linear_road.rating import Stretch, rate_peers, ratings
+from benchmarks.linear_road.postgres_peer import LoggedPostgresPeer, PostgresPeer
+from benchmarks.linear_road.rating import Stretch, Trial, rate_peers, ratings
 from benchmarks.linear_road.spark_peer import SparkPeer
 
-LEVELS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)
-PEERS = {"postgres": PostgresPeer, "spark": SparkPeer}
+LEVELS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0)
+PEERS = {"postgres": PostgresPeer, "logged": LoggedPostgresPeer, "spark": SparkPeer}
 
 
 def run(options: Options, report: Report) -> None:
@@ -29,6 +30,31 @@ def run(options: Options, report: Report) -> None:
     report.table(f"Trials: {stretch}", [t.row() for t in trials])
     rows = [{"system": name, "L": rated, "minutes": str(stretch)} for name, rated in ratings(trials).items()]
     report.table("L-rating", [*_ours(), *rows])
+    _draw(report, trials)
+
+
+def _draw(report: Report, trials: list[Trial]) -> None:
+    """Longest answer and median tick or batch against L, of all that were tried."""
+    axes = report.draw(2)
+    if axes is None:
+        return
+    points: dict[str, list[tuple[float, float, float]]] = {}
+    for trial in trials:
+        found = (trial.xways, trial.summary.worst, trial.summary.batch_median)
+        points.setdefault(trial.peer, []).append(found)
+    if (rating := _rating()) is not None:
+        points["millpond"] = [
+            (t["xways"], max(a["max"] or 0.0 for a in t["answers"].values()), t["ticks"]["median"])
+            for t in rating["trials"]
+        ]
+    for name, found in points.items():
+        size, worst, batch = zip(*sorted(found), strict=True)
+        axes[0].plot(size, worst, "o-", label=name)
+        axes[1].plot(size, batch, "o-", label=name)
+    axes[0].axhline(5, color="grey", linewidth=0.8, linestyle="--")
+    for axis, title in zip(axes, ("longest answer (s)", "tick or batch, median (s)"), strict=True):
+        axis.set(xlabel="L", title=title, xscale="log", yscale="log")
+        axis.legend(fontsize=7)
 
 
 def _stretch(options: Options) -> Stretch:
@@ -46,12 +72,16 @@ def _levels(options: Options) -> tuple[float, ...]:
 
 
 def _ours() -> list[dict[str, object]]:
-    """The result of a rating of ours, if there is one to read."""
-    path = os.environ.get("MILLPOND_RATING")
-    if path is None:
+    found = _rating()
+    if found is None:
         return []
-    found = json.loads(Path(path).read_text())
     part = found["minutes"]
     told = f"minutes {part['replayed'][0]} to {part['replayed'][1]} replayed, to {part['real_time'][1]} in real time"
     told += f", {found['history_days']} days of history"
     return [{"system": "millpond", "L": found["rating"], "minutes": told}]
+
+
+def _rating() -> dict[str, Any] | None:
+    """The result of a rating of ours, if there is one to read."""
+    path = os.environ.get("MILLPOND_RATING")
+    return json.loads(Path(path).read_text()) if path is not None else None

@@ -1,8 +1,11 @@
 """Linear Road by polling, on PostgreSQL: what the paper calls System X, done well.
 
 Every second's reports are copied into a staging table, and a fixed set of statements is run over them: batched, set-oriented, on
-indexed tables without a log. The road is split by direction over as many connections as there are cores. If a batch takes longer
+indexed tables. The road is split by direction over as many connections as there are cores. If a batch takes longer
 than a second, the next one is larger: all that is waiting, up to half a minute.
+
+Two of them: without recovery logging, as the paper's System X ran, so that a crash loses everything; and with it, so that a
+batch whose answers are out survives a crash, as with millpond.
 """
 
 from __future__ import annotations
@@ -37,10 +40,9 @@ SETTINGS: Final = {
     "max_wal_size": "8GB",
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    "fsync": "off",  # the paper's System X ran without recovery logging
-    "synchronous_commit": "off",
     "jit": "off",  # statements of milliseconds
 }
+UNSAFE: Final = {"fsync": "off", "synchronous_commit": "off"}
 _POLL: Final = 0.02
 _PLAIN: Final = pa.csv.WriteOptions(include_header=False, quoting_style="none")
 _BATCH: Final = ("VID", "Time", "Pos", "XWay", "Dir", "Seg", "Lane", "Spd")
@@ -141,7 +143,8 @@ SELECT t, qid, FLOOR(minutes * 60 + 0.5)::bigint, FLOOR(toll + 0.5)::bigint FROM
 
 
 class PostgresPeer:
-    name = "PostgreSQL, polling"
+    name = "PostgreSQL, polling, no log"
+    logged = False
 
     def __init__(self, shards: int = 2) -> None:
         self._shards = shards
@@ -169,11 +172,12 @@ class PostgresPeer:
 
         from tests.postgres import running_postgres
 
-        dsn = self._stack.enter_context(running_postgres(folder / "postgres", SETTINGS))
+        settings = SETTINGS if self.logged else SETTINGS | UNSAFE
+        dsn = self._stack.enter_context(running_postgres(folder / "postgres", settings))
         self._roads = [self._stack.enter_context(psycopg.connect(dsn)) for _ in range(self._shards)]
         self._asker = self._stack.enter_context(psycopg.connect(dsn))
         asker = self._asker
-        asker.execute(_SHARED)
+        asker.execute(self._tables(_SHARED))
         if tolls is not None:
             _copy_in(asker, "toll_history", read_batches(tolls, records.TOLLS))
         if segments is not None:
@@ -183,11 +187,14 @@ class PostgresPeer:
         asker.execute(_REQUESTS)
         text = (resources.files("benchmarks.linear_road") / "postgres_peer.sql").read_text("utf-8")
         for k, road in enumerate(self._roads):
-            asker.execute(text.replace("{k}", str(k)))
+            asker.execute(self._tables(text.replace("{k}", str(k))))
             road.execute(_STAGING)
             road.execute(_PLANS)
             road.commit()
         asker.commit()
+
+    def _tables(self, text: str) -> str:
+        return text.replace("UNLOGGED TABLE", "TABLE") if self.logged else text
 
     # -- the run ----------------------------------------------------------------------------------------------------------
 
@@ -270,6 +277,11 @@ class PostgresPeer:
         self._answers.put(3, _copy_out(self._asker, _EXPENDITURES, ("t", "qid", "tolls")))
         self._answers.put(4, _copy_out(self._asker, _JOURNEYS, ("t", "qid", "seconds", "toll")))
         self._asker.commit()
+
+
+class LoggedPostgresPeer(PostgresPeer):
+    name = "PostgreSQL, polling, logged"
+    logged = True
 
 
 def _run(connection: Any, statements: str) -> None:

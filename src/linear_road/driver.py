@@ -8,8 +8,8 @@ taken. Every hand-over is in the journal: the first and last second of the file,
 (seconds since 1970), and the tuples. A driver that is more than a second behind says so.
 
 How far the receiver is stands in the file `--taken`, a whole number: seconds before it have been answered. At speed `max` the
-driver stays `AHEAD` seconds before it. After a crash the driver is started again with the same journal: what was handed over
-is not handed over again.
+driver stays `AHEAD` seconds before it. Files answered long ago are removed. After a crash the driver is started again with the
+same journal: what was handed over is not handed over again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import os
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -42,6 +43,8 @@ BEHIND: Final = 1.0
 FAST_ROWS: Final = 200_000
 """Tuples of a file at speed `max`: enough to be read fast, few enough not to be waited for."""
 MOST_SECONDS: Final = 60
+KEPT: Final = 60
+"""Seconds that a file stays in the folder after all of it was answered."""
 REST: Final = 15.0
 """Seconds between a fast part that is answered and the beginning of real time: work the fast part left, such as archiving, is
 not to be timed."""
@@ -135,6 +138,7 @@ class Driver:
         self._lock = journal.open("a", encoding="ascii")
         fcntl.flock(self._lock, fcntl.LOCK_EX)  # never two drivers with one journal
         self._done = read_journal(journal)
+        self._standing = deque(h.first for h in self._done)  # of the files that may still be in the folder
         self._begin: tuple[float, int] | None = None  # a moment, and the second that is handed over at it
         self._parent = os.getppid()
 
@@ -169,13 +173,24 @@ class Driver:
         staged = staged or self._stage(first, rows)
         self._check_wanted()
         self._check_wanted()
-        os.rename(staged, self._folder / f"{first:06d}.parquet")
+        os.rename(staged, self._file(first))
         done = time.time()
         with self._journal.open("a", encoding="ascii") as journal:
             journal.write(f"{first},{last},{due:.4f},{done:.4f},{rows.num_rows}\n")
         self._done.append(Handed(first, last, due, done, rows.num_rows))
+        self._standing.append(first)
+        self._take_back()
         if done - due > BEHIND:
             print(f"driver: {done - due:.1f} s behind at second {first}", file=sys.stderr, flush=True)
+
+    def _take_back(self) -> None:
+        """Remove what was answered a while ago: who looks for files must not look at three hours of them."""
+        long_ago = self._taken_up_to() - KEPT
+        while len(self._standing) > 1 and self._standing[1] <= long_ago:  # the first ended before the second began
+            self._file(self._standing.popleft()).unlink(missing_ok=True)
+
+    def _file(self, first: int) -> Path:
+        return self._folder / f"{first:06d}.parquet"
 
     def _taken_up_to(self) -> int:
         try:

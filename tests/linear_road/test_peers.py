@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchmarks.linear_road.postgres_peer import PostgresPeer
+from benchmarks.linear_road.postgres_peer import LoggedPostgresPeer, PostgresPeer
 from benchmarks.linear_road.running import ROUND, Peer, Task, in_rounds, run
 from benchmarks.linear_road.spark_peer import SparkPeer
 from linear_road import generate, validator
@@ -28,6 +28,7 @@ def test_rounds_are_the_rows_cut_at_half_minutes() -> None:
     "make",
     [
         pytest.param(PostgresPeer, id="postgres", marks=pytest.mark.postgres),
+        pytest.param(LoggedPostgresPeer, id="postgres-logged", marks=pytest.mark.postgres),
         pytest.param(SparkPeer, id="spark", marks=pytest.mark.spark),
     ],
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import pyarrow as pa
 
-from millpond.network.approximate import Approximated, approximate_shape
+from millpond.network.approximate import UPTO, Approximated, approximate_shape
 from millpond.network.correlated import Correlations, correlated_shape
 from millpond.network.kinds import APPROXIMATE, CORRELATED
 from millpond.network.prepare import Prepared
@@ -33,7 +36,7 @@ def held_for(prepared: Prepared, kind: str, schema: pa.Schema, upto: int) -> Hel
         approximate, interval = approximate_shape(prepared), prepared.interval(use)
         assert approximate is not None
         assert interval is not None
-        return Approximated(approximate, schema, upto, interval, prepared.slide)
+        return Approximated(approximate, schema, upto, interval, prepared.slide, _words(prepared, approximate))
     if kind == CORRELATED:
         correlated = correlated_shape(prepared)
         assert correlated is not None
@@ -41,3 +44,45 @@ def held_for(prepared: Prepared, kind: str, schema: pa.Schema, upto: int) -> Hel
         assert use.window.landmark is not None
         return Correlations(correlated, schema, upto, prepared.unit.ticks(use.window.landmark))
     return Running(shape_of(prepared.bound.tree, use.columns), schema, upto)
+
+
+def _words(prepared: Prepared, shape: object) -> str:
+    """What the synopses of a query are: queries of the same words hold the same. None where a function of the user decides
+    which rows there are, as nobody knows whether it has changed."""
+    where = prepared.bound.tree.args.get("where")
+    if prepared.bound.functions:
+        return ""
+    return repr((shape, prepared.interval(prepared.streams[0]), prepared.slide, where.sql() if where else ""))
+
+
+class History(Protocol):
+    """What was; see `evaluate.History`."""
+
+    def rows(self, stream: str, low: int | None, high: int) -> pa.Table: ...
+
+    def parts(self, stream: str, high: int) -> Iterator[pa.Table]: ...
+
+    def kept(
+        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
+    ) -> tuple[pa.Table, int] | None: ...
+
+
+def past_of(held: Held, history: History, stream: str) -> Iterator[pa.Table]:
+    """The rows that fill what a query holds, part by part; what a snapshot has of it is there before the first part."""
+    if isinstance(held, Running):
+        yield from history.parts(stream, held.upto)
+        return
+    if isinstance(held, Approximated) and held.what:
+        kept = history.kept(stream, held.what, held.upto, held.schema, UPTO)
+        if kept is not None:
+            held.restore(*kept)
+    for low, high in held.past():
+        yield history.rows(stream, low, high)
+    if isinstance(held, Approximated):
+        held.filled()
+
+
+def worth_keeping(prepared: Prepared, held: Held | None) -> Iterator[tuple[str, str, int, Approximated]]:
+    """Stream, what it is, up to which time, and what is held, where a snapshot saves much."""
+    if isinstance(held, Approximated) and held.what and held.is_large:
+        yield prepared.streams[0].table.name, held.what, held.upto, held

@@ -3,14 +3,17 @@
     SELECT seg, APPROX_COUNT(*, 0.01) AS n FROM tolls [INTERVAL '24' HOUR] GROUP BY seg SAMPLE INTERVAL '1' SECOND
 
 Invariant. `Approximated` has taken in the rows up to `upto`, those of the window ending there at least. Which groups appear, and
-where a sum is NULL, is exact: it follows from the time of a group's newest row, and of its newest value. Counts and sums are
-within the error that was given; which number within it may depend on batches and on rows that have left the window.
+where a sum is NULL, is exact: it follows from the time of a group's newest row, and of its newest value. Numbers are within
+the error that was given; which number within it may depend on batches and on rows that have left the window.
+
+An average is a sum by a count, a variance has a sum of squares too. So what is held are parts, and measures share them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +26,21 @@ from millpond.network.prepare import Prepared
 from millpond.network.shapes import Item, Shape, by_time, shape_of_items, stretches
 from millpond.query.approximate import mark_of
 from millpond.schema import Schema
-from millpond.synopses import GroupedExponentialHistogram, GroupedSlidingSum
+from millpond.synopses import Estimates, GroupedExponentialHistogram, GroupedSlidingDistinct, GroupedSlidingSum
+from millpond.synopses.base import amounts
+from millpond.synopses.canonical import interval
+from millpond.synopses.hashing import hashed
+from millpond.synopses.means import mean_bounds, mean_part, variance_bounds, variance_part
 
 Ints = npt.NDArray[np.int64]
+Grouped = GroupedExponentialHistogram | GroupedSlidingSum | GroupedSlidingDistinct
 
 MOST = 1 << 53
 """The largest value that is summed."""
+MOST_SQUARED = 1 << 26
+"""The largest value whose square is."""
+UPTO = "upto"
+_WORTH = 1 << 20  # rows from which on a snapshot is worth while
 _FEW = 1024  # groups that are kept in any case
 _NEVER = -(1 << 62)
 
@@ -45,6 +57,74 @@ class Measure:
     def columns(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What it is made of."""
+        if self.function == "avg":
+            return tuple(Part(what, self.column, mean_part(self.eps)) for what in ("count", "sum"))
+        if self.function == "var_pop":
+            return tuple(Part(what, self.column, variance_part(self.eps)) for what in ("count", "sum", "squares"))
+        return (Part(self.function, self.column, self.eps),)
+
+    def of(self, parts: Sequence[Estimates]) -> Estimates:
+        """Its own estimates from those of its parts. Where there is no value, they mean nothing."""
+        if len(parts) == 1:
+            return parts[0]
+        count = Estimates(*(np.maximum(c, 1) for c in parts[0]))
+        if self.function == "avg":
+            lower, upper = mean_bounds(count, parts[1], MOST)
+            return Estimates(interval(lower, upper), lower, upper)
+        lower, upper = variance_bounds(count, parts[1], parts[2], MOST_SQUARED)
+        return Estimates((lower + upper) / 2, lower, upper)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One synopsis: `what` is count, sum, squares (the sum of these) or distinct."""
+
+    what: str
+    column: str | None
+    eps: float
+
+    def make(self, window: int) -> Grouped:
+        if self.what == "count":
+            return GroupedExponentialHistogram(self.eps, window)
+        if self.what == "distinct":
+            return GroupedSlidingDistinct(self.eps, window)
+        return GroupedSlidingSum(self.eps, window, MOST)
+
+    def take_in(self, synopsis: Grouped, places: Ints, times: Ints, column: pa.ChunkedArray | None) -> None:
+        """Rows, and what they have in the column that is measured."""
+        if column is None:
+            synopsis.add_many(places, times, None)
+            return
+        known = column.is_valid().to_numpy() if column.null_count else None
+        if self.what == "count":
+            synopsis.add_many(places, times, known)
+        elif self.what == "distinct":
+            if known is not None:
+                places, times, column = places[known], times[known], column.drop_null()
+            synopsis.add_many(places, times, hashable(column))
+        else:
+            values = integers(column.fill_null(0) if known is not None else column).astype(np.int64, copy=False)
+            if self.what == "squares":
+                values = np.square(amounts(values, MOST_SQUARED))
+            synopsis.add_many(places, times, values)
+
+
+def hashable(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """The values of a column as hashes take them: equal ones stay equal in every batch and process, different ones different."""
+    kind = column.type
+    found: npt.NDArray[Any]
+    if not (pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind)):
+        found = column.to_numpy()
+        return found
+    encoded = column.combine_chunks().dictionary_encode()
+    # A text in NumPy loses the zeros at its end.
+    texts = [v.hex() if isinstance(v, bytes) else f"{v}." for v in encoded.dictionary.to_pylist()]
+    found = hashed(np.array(texts))[encoded.indices.to_numpy()]
+    return found
+
 
 def approximate_shape(prepared: Prepared) -> Shape[Measure] | None:
     """What a query asks that synopses can answer; None if it is of another form."""
@@ -59,11 +139,14 @@ def _measured(node: exp.Expr, columns: Schema) -> Item[Measure] | None:
     if mark is None:
         return None
     inner = node.this.this
+    if isinstance(inner, exp.Distinct):
+        inner = inner.expressions[0]
     if mark.function == "count" and isinstance(inner, (exp.Star, exp.Literal)):
         return Item("", Measure("count", None, mark.eps), mark.shown)
     if not isinstance(inner, exp.Column):
         return None
-    if mark.function == "sum" and not columns.find(inner.name, "it").type.is_integer:
+    kind = columns.find(inner.name, "it").type
+    if mark.function in ("sum", "avg", "var_pop") and not kind.is_integer:
         return None
     return Item("", Measure(mark.function, inner.name, mark.eps), mark.shown)
 
@@ -87,11 +170,25 @@ class Clock:
 
 
 class Approximated:
-    """The synopses of all groups, up to `upto`."""
+    """The synopses of all groups, up to `upto`. `what` are the words of its snapshots; without any there are none."""
 
-    def __init__(self, shape: Shape[Measure], schema: pa.Schema, upto: int, interval: int, slide: int | None) -> None:
+    def __init__(
+        self,
+        shape: Shape[Measure],
+        schema: pa.Schema,
+        upto: int,
+        interval: int,
+        slide: int | None,
+        what: str = "",
+    ) -> None:
         self.shape = shape
         self.upto = upto
+        self.what = what
+        self._taken = 0  # rows, of any time
+        self._since: int | None = (
+            None  # while it is filled: from when on rows are missing, and up to when each group has them
+        )
+        self._stands: Ints | None = None
         self._interval = interval
         self._clock = Clock(interval, slide)
         self._groups = Groups(schema, shape.groups)
@@ -101,12 +198,8 @@ class Approximated:
         self._used = 0
         self._last: Ints = np.zeros(0, dtype=np.int64)
         self._last_value: dict[str, Ints] = {c: np.zeros(0, dtype=np.int64) for c in shape.needs}
-        self._made: dict[Measure, GroupedExponentialHistogram | GroupedSlidingSum] = {}
-        for measure in shape.measures:
-            if measure.function == "count":
-                self._made[measure] = GroupedExponentialHistogram(measure.eps, self._clock.window)
-            else:
-                self._made[measure] = GroupedSlidingSum(measure.eps, self._clock.window, MOST)
+        parts = dict.fromkeys(part for measure in shape.measures for part in measure.parts)
+        self._made: dict[Part, Grouped] = {part: part.make(self._clock.window) for part in parts}
         self._make_room()
 
     @property
@@ -120,7 +213,8 @@ class Approximated:
 
     def past(self) -> Iterator[tuple[int, int]]:
         """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
-        return stretches(self.upto - self._interval, self.upto)
+        begin = self.upto - self._interval
+        return stretches(begin if self._since is None else max(begin, self._since + 1), self.upto)
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows, which come after all that were brought in."""
@@ -132,26 +226,21 @@ class Approximated:
         times = self._clock(moments)
         groups = self._groups.find(rows, len(moments))
         self._make_room()
+        if self._stands is not None:
+            missing = moments > self._stands[groups]
+            rows = rows.filter(pa.array(missing)) if rows.num_columns else rows
+            groups, times = groups[missing], times[missing]
+            if not len(groups):
+                return
+        self._taken += len(groups)
         self._last[groups] = times  # of equal groups the last one, the newest, stays
         places = self._place[groups]
-        valid: dict[str, npt.NDArray[np.bool_] | None] = {}
         for name in self.shape.needs:
             column = rows.column(name)
-            known = column.is_valid().to_numpy() if column.null_count else None
-            valid[name] = known
-            if known is None:
-                self._last_value[name][groups] = times
-            else:
-                self._last_value[name][groups[known]] = times[known]
-        for measure, synopsis in self._made.items():
-            if measure.column is None:
-                synopsis.add_many(places, times)
-            elif measure.function == "count":
-                synopsis.add_many(places, times, valid[measure.column])
-            else:
-                column = rows.column(measure.column)
-                values = integers(column.fill_null(0) if column.null_count else column)
-                synopsis.add_many(places, times, values.astype(np.int64, copy=False))
+            known = column.is_valid().to_numpy() if column.null_count else slice(None)
+            self._last_value[name][groups[known]] = times[known]
+        for part, synopsis in self._made.items():
+            part.take_in(synopsis, places, times, None if part.column is None else rows.column(part.column))
 
     def content(self) -> pa.Table:
         """All groups with rows in the window, as they are at `upto`."""
@@ -162,14 +251,15 @@ class Approximated:
             live = np.zeros(1, dtype=np.int64)
         elif self._groups.size > max(_FEW, 2 * len(live)):
             live = self._let_go(live)
-        found = {m: s.estimate(self._place[live], now=now) for m, s in self._made.items()}
+        parts = {part: synopsis.estimate(self._place[live], now=now) for part, synopsis in self._made.items()}
+        found = {m: m.of([parts[part] for part in m.parts]) for m in self.shape.measures}
         arrays = []
         for item in self.shape.items:
             if item.measure is None:
                 arrays.append(self._groups.column(item.column, live))
                 continue
             nulls = None
-            if item.measure.function == "sum":
+            if item.measure.function in ("sum", "avg", "var_pop"):
                 nulls = self._last_value[item.measure.column or ""][live] <= begin
             arrays.append(pa.chunked_array([pa.array(getattr(found[item.measure], item.shown), mask=nulls)]))
         return pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
@@ -186,6 +276,8 @@ class Approximated:
         nothing = np.full(new, _NEVER)
         self._last = np.concatenate([self._last, nothing])
         self._last_value = {c: np.concatenate([v, nothing]) for c, v in self._last_value.items()}
+        if self._stands is not None:
+            self._stands = np.concatenate([self._stands, nothing])
         for synopsis in self._made.values():
             synopsis.reserve(self._used)
 
@@ -203,3 +295,61 @@ class Approximated:
         self._place, self._last = self._place[moved], self._last[moved]
         self._last_value = {c: v[moved] for c, v in self._last_value.items()}
         return np.arange(len(live))
+
+    # -- snapshots --------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_large(self) -> bool:
+        """Whether filling it from history would take long."""
+        return self._taken >= _WORTH
+
+    @property
+    def schema(self) -> pa.Schema:
+        states = [(f"state{i}", pa.large_binary()) for i in range(len(self._made))]
+        return pa.schema([(UPTO, pa.int64()), ("groups", pa.large_binary()), *states])
+
+    @property
+    def size(self) -> int:
+        """Places that are or were used: a group keeps its place, so that it is in one part."""
+        return self._used
+
+    def part(self, begin: int, end: int) -> pa.Table:
+        """One row: the groups at these places, with their values and times, and their synopses."""
+        numbers = np.flatnonzero((self._place >= begin) & (self._place < end))
+        columns = [self._groups.column(name, numbers) for name in self.shape.groups]
+        columns += [pa.chunked_array([pa.array(v[numbers])]) for v in (self._last, *self._last_value.values())]
+        groups = pa.Table.from_arrays(columns, names=[str(i) for i in range(len(columns))])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, groups.schema) as writer:
+            writer.write_table(groups)
+        states = [synopsis.part(self._place[numbers]).to_bytes() for synopsis in self._made.values()]
+        row = [[self.upto], [sink.getvalue().to_pybytes()], *([state] for state in states)]
+        return pa.Table.from_arrays(
+            [pa.array(v, f.type) for v, f in zip(row, self.schema, strict=True)], schema=self.schema
+        )
+
+    def restore(self, parts: pa.Table, since: int) -> None:
+        """Begin with a snapshot: each part stands at its own time, none before `since`. Of a group in two parts the later is
+        right: it was let go and came again."""
+        self._since, self._stands = since, np.full(len(self._place), _NEVER)
+        self._taken = _WORTH
+        number = len(self.shape.groups)
+        for row in parts.sort_by(UPTO).to_pylist():
+            with pa.ipc.open_stream(row["groups"]) as reader:
+                kept = reader.read_all()
+            named = kept.select(range(number)).rename_columns(list(self.shape.groups))
+            groups = self._groups.find(named, kept.num_rows)
+            self._make_room()
+            self._stands[groups] = row[UPTO]
+            last, *values = (kept.column(i).to_numpy() for i in range(number, kept.num_columns))
+            self._last[groups] = last
+            for column, value in zip(self._last_value.values(), values, strict=True):
+                column[groups] = value
+            places = self._place[groups]
+            for i, synopsis in enumerate(self._made.values()):
+                synopsis.clear(places)
+                synopsis.absorb(synopsis.from_bytes(row[f"state{i}"]), places)  # type: ignore[arg-type]
+
+    def filled(self) -> None:
+        """All rows up to `upto` are in."""
+        self._since = self._stands = None

@@ -22,7 +22,7 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, data_type, integers
 from millpond.catalog import INSTANT, ContinuousQuery, StreamingTable
 from millpond.errors import MillpondError
-from millpond.network.aggregates import Held, held_for
+from millpond.network.aggregates import Held, held_for, past_of, worth_keeping
 from millpond.network.arrived import Arrived
 from millpond.network.engine import Engine
 from millpond.network.filters import Columns, compile_condition
@@ -47,6 +47,7 @@ from millpond.network.lookups import Lookup, lookups
 from millpond.network.neighbours import Neighbours, Side
 from millpond.network.prepare import Prepared
 from millpond.network.running import Running
+from millpond.network.snapshots import Keepable, of_keys
 from millpond.network.split import PREFIX
 from millpond.network.together import Question, ask_together, question_of
 from millpond.query.bind import Use
@@ -75,6 +76,11 @@ class History(Protocol):
 
     def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
         """All rows with time <= high, sorted, part by part."""
+
+    def kept(
+        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
+    ) -> tuple[pa.Table, int] | None:
+        """What was kept of a window, nothing of it later than `high`, and the time since which rows are to be added."""
 
     def before(self, query: ContinuousQuery, last: int, schema: pa.Schema) -> pa.Table | None:
         """The result of a query at its last instant, if it was written down."""
@@ -312,10 +318,11 @@ class Evaluator:
             node.before = self._result(node, progress.last)
         node.progress = progress
 
-    def partitioned(self) -> Iterator[tuple[str, tuple[str, ...], int, int, KeyedRows]]:
-        """The partitioned windows there are, each once: stream, keys, rows of a key, up to which time, and what it holds."""
-        seen: set[tuple[str, tuple[str, ...], int]] = set()
+    def keepable(self) -> Iterator[tuple[str, str, int, Keepable]]:
+        """The windows of which snapshots are worth while, each once: stream, what it is, up to which time, what it holds."""
+        seen: set[tuple[str, str]] = set()
         for node in self.nodes.values():
+            yield from worth_keeping(node.prepared, node.running)
             for use in node.prepared.streams:
                 window = use.window
                 found = node.shared or node.slots.get(use.name)
@@ -323,7 +330,7 @@ class Evaluator:
                     continue
                 if window is None or window.rows is None or window.interval is not None:
                     continue
-                key = (use.table.name, window.columns, window.rows)
+                key = (use.table.name, of_keys(window.columns, window.rows))
                 if key not in seen:
                     seen.add(key)
                     yield *key, found.upto, found.rows
@@ -498,13 +505,9 @@ class Evaluator:
     def _fill_running(self, node: Node, upto: int) -> None:
         """Aggregates of the rows in the window up to a time, from history."""
         running = self._make_running(node, upto)
-        use = node.prepared.streams[0]
-        if isinstance(running, Running):
-            past = self.history.parts(use.table.name, upto)
-        else:
-            past = (self.history.rows(use.table.name, *stretch) for stretch in running.past())
-        for rows in past:
-            running.take_in(*self._matching(node, Arrived(rows, self.inlets[use.table.name].time_column)))
+        stream = node.prepared.streams[0].table.name
+        for rows in past_of(running, self.history, stream):
+            running.take_in(*self._matching(node, Arrived(rows, self.inlets[stream].time_column)))
 
     def _run_on(self, node: Node, begin: int, complete: int) -> pa.Table | None:
         """All instants of a step, for aggregates that are held instead of rows."""

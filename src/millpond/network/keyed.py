@@ -226,6 +226,11 @@ class KeyedRows:
         """All rows of all windows, or of those of some keys."""
         return self._read(self._places_of(np.arange(self.slots.size) if keys is None else self.slots.known(keys)))
 
+    @property
+    def size(self) -> int:
+        """How many keys there are."""
+        return self.slots.size
+
     def part(self, begin: int, end: int) -> pa.Table:
         """All rows of the keys numbered from `begin` up to `end`."""
         return self._read(self._places_of(np.arange(begin, end)))

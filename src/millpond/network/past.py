@@ -63,14 +63,21 @@ class Past:
         among them, and after a snapshot some twice: `KeyedRows.fill` keeps the right ones."""
         table, _ = self._stream(stream)
         low = None
-        if stream in self.catalog.streaming:
-            columns = table.columns.plus(Column(SEQ, DataType("BIGINT")))
-            place = (self.snapshots, table.folder, keys, count, self.shard, table.shards)
-            kept = snapshots.find(*place, high, arrow_schema(columns), table.time_column)
-            if kept is not None:
-                yield sort_rows(kept[0], table.time_column)
-                low = kept[1] + 1
+        columns = table.columns.plus(Column(SEQ, DataType("BIGINT")))
+        kept = self.kept(stream, snapshots.of_keys(keys, count), high, arrow_schema(columns), table.time_column)
+        if kept is not None:
+            yield sort_rows(kept[0], table.time_column)
+            low = kept[1] + 1
         yield from self._newest_by_key(table, keys, count, low, high)
+
+    def kept(
+        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
+    ) -> tuple[pa.Table, int] | None:
+        """The snapshot of a window, and the time since which rows are to be added."""
+        if stream not in self.catalog.streaming:
+            return None
+        table = self.catalog.streaming[stream]
+        return snapshots.find(self.snapshots, table.folder, what, self.shard, table.shards, high, schema, time_column)
 
     def _newest_by_key(
         self, table: StreamingTable, keys: tuple[str, ...], count: int, low: int | None, high: int

@@ -59,7 +59,7 @@ from millpond.table.store import Bounds, Snapshot, tail_table
 from millpond.table.stream import StreamTable
 
 _FRAMES_KEPT = 512
-_SNAPSHOT_TICKS = 120  # between snapshots of partitioned windows
+_SNAPSHOT_TICKS = 120  # between snapshots of windows
 
 
 class Host(Shelf, Protocol):
@@ -162,7 +162,7 @@ class Network:
         self._written: dict[str, Path] = {}
         self._frames: dict[str, deque[Frame]] = {}  # the newest of each table, for shards that missed some ticks
         self._run_id = uuid.uuid4().hex[:12]
-        self._scribe = snapshots.Scribe(self._shards_folder)
+        self._scribe = snapshots.Scribe(self._shards_folder, WHOLE)
         self._planned: Planned | None = None
         self._remembered: dict[str, tuple[int, int]] = {}  # of which instant the result of a query is written down
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
@@ -486,15 +486,15 @@ class Network:
         return (self.state.tick + 1) % _SNAPSHOT_TICKS == 0
 
     def _keep_windows(self, *, begin: bool) -> None:
-        """Snapshots of the partitioned windows that are evaluated here, as the shards do theirs."""
+        """Snapshots of the windows that are evaluated here, as the shards do theirs."""
         assert self._whole is not None
         streaming = self.host.catalog.streaming
         windows = [
-            snapshots.Window(streaming[s].folder, keys, count, WHOLE, streaming[s].shards, upto, rows)
-            for s, keys, count, upto, rows in self._whole.partitioned()
+            snapshots.Window(streaming[s].folder, what, streaming[s].shards, upto, rows)
+            for s, what, upto, rows in self._whole.keepable()
             if s in streaming
         ]
-        self._scribe.go_on(windows, begin=begin)
+        self._scribe.go_on(windows, {t.folder for t in streaming.values()}, begin=begin)
 
     def _past_now(self) -> Past:
         assert self._past is not None

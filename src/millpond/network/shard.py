@@ -84,7 +84,7 @@ class ShardTask:
     reach: int  # the sections hold the shard's rows from this number on
     progress: Mapping[str, tuple[int | None, int | None]]
     out: str
-    keep: bool = False  # begin snapshots of partitioned windows afterwards
+    keep: bool = False  # begin snapshots of windows afterwards
     owner: str = ""  # the worker that had the shard last
 
     def run(self, name: str) -> str:
@@ -146,7 +146,7 @@ class Shard:
         self._catalog = Catalog()
         self._evaluator: Evaluator | None = None
         self._made: dict[str, tuple[str, int]] = {}
-        self._scribe = Scribe(Path(task.out))
+        self._scribe = Scribe(Path(task.out), task.shard)
         self._refused: dict[str, str] = {}  # by folder: queries whose windows could not be filled, and why
 
     def close(self) -> None:
@@ -195,11 +195,11 @@ class Shard:
         assert self._evaluator is not None
         table = self._catalog.streaming[task.table]
         windows = [
-            Window(table.folder, keys, count, task.shard, table.shards, upto, rows)
-            for stream, keys, count, upto, rows in self._evaluator.partitioned()
+            Window(table.folder, what, table.shards, upto, rows)
+            for stream, what, upto, rows in self._evaluator.keepable()
             if stream == table.name
         ]
-        self._scribe.go_on(windows, begin=task.keep)
+        self._scribe.go_on(windows, {table.folder}, begin=task.keep)
 
     # -- where a shard stands -----------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
-"""Snapshots of partitioned windows, so that filling one from history costs what came since, not the whole past.
+"""Snapshots of partitioned windows and of synopses, so that filling one from history costs what came since, not the past.
 
-A partitioned window at a time is a fact about the table's rows up to that time. So a snapshot is good for any query with
+What such a window holds at a time is a fact about the table's rows up to that time. So a snapshot is good for any query with
 that window, at any later time, whether the tick in which it was written was committed or not; the rows since then are
 taken from history. It is not good once rows of the table were changed by UPDATE or DELETE: then all of a table's go.
 
@@ -10,9 +10,11 @@ the snapshot was begun. Whoever fills a window from it takes the rows later than
 only those later than what the snapshot has of it: up to there the snapshot has them all. Keys that came meanwhile are not in
 it; all their rows are later than `since`.
 
-A snapshot is one Arrow file, named by table, window and shard, written beside and renamed; `since` is in the file's metadata. A
-file that cannot be read is none. How often the table's rows were changed before is in the metadata too: a snapshot that was
-being written when they were is none either.
+(Where windows have groups, read groups for keys.)
+
+A snapshot is one Arrow file, named by table, window and shard, written beside and renamed; `since` is in the file's metadata.
+A file that cannot be read is none. How often the table's rows were changed before is in the metadata too: a snapshot that was
+being written when they were is none either. When the next ones are begun, those of windows that are no more go.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
 from millpond.durable import write_file
 from millpond.network.inlet import ticks_of
-from millpond.network.keyed import KeyedRows
 
 _SINCE = b"millpond.since"
 _SHARDS = b"millpond.shards"
@@ -46,17 +48,31 @@ _free = threading.Condition()
 _ending: set[Path] = set()
 
 
+class Keepable(Protocol):
+    """What a window holds, by keys that are numbered from 0."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of its parts."""
+
+    @property
+    def size(self) -> int:
+        """How many keys there are."""
+
+    def part(self, begin: int, end: int) -> pa.Table:
+        """What is held of the keys numbered from `begin` up to `end`."""
+
+
 @dataclass(frozen=True)
 class Window:
-    """A partitioned window: the folder of its table, what it is, and its rows, which stand at `upto`."""
+    """The folder of its table, what it is (windows with the same words hold the same), and what it holds, which stands at
+    `upto`."""
 
     table: str
-    keys: tuple[str, ...]
-    count: int
-    shard: int
+    what: str
     shards: int
     upto: int
-    rows: KeyedRows
+    rows: Keepable
 
 
 class Scribe:
@@ -65,14 +81,17 @@ class Scribe:
     A snapshot only saves time: where there is no room for it, there is none.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, shard: int) -> None:
+        self._folder, self._shard = folder, shard
         self._sheets: dict[Path, _Sheet] = {}
 
-    def go_on(self, windows: Iterable[Window], *, begin: bool) -> None:
-        """Write the next keys of the snapshots under way; where there is none, begin one if that is asked for."""
+    def go_on(self, windows: Iterable[Window], tables: Collection[str], *, begin: bool) -> None:
+        """Write the next keys of the snapshots under way; where there is none, begin one if that is asked for. `windows` are
+        all there are of `tables` (their folders) in this shard."""
+        paths = set()
         for window in windows:
-            path = _path(self._folder, window.table, window.keys, window.count, window.shard)
+            path = _path(self._folder, window.table, window.what, self._shard)
+            paths.add(path)
             sheet = self._sheets.get(path)
             if sheet is not None and sheet.rows is not window.rows:  # the window was filled anew
                 self._sheets.pop(path).drop()
@@ -81,6 +100,9 @@ class Scribe:
                 sheet = self._sheets[path] = _Sheet(path, window, _changes(self._folder, window.table))
             if sheet is not None and sheet.go_on():
                 del self._sheets[path]
+        for path in self._folder.glob(f"*-{_place(self._shard)}.snapshot") if begin else ():
+            if path not in paths and _table_of(path) in tables:
+                path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Leave what is not done."""
@@ -98,7 +120,7 @@ class _Sheet:
         self._schema = window.rows.schema.with_metadata({name: str(value).encode() for name, value in notes.items()})
         self._path = path
         self._temporary = path.with_name(f"{path.name}.{os.getpid()}-{id(self)}.tmp")
-        self._at, self._end = 0, window.rows.slots.size
+        self._at, self._end = 0, window.rows.size
         self._share = max(_LEAST, -(-self._end // _SPREAD))
         self._parts: queue.SimpleQueue[pa.Table | str] = queue.SimpleQueue()
         threading.Thread(target=self._write, name="millpond-snapshot", daemon=True).start()
@@ -162,9 +184,22 @@ def settle() -> None:
         _free.wait_for(lambda: not _ending, timeout=60.0)
 
 
-def _path(folder: Path, table: str, keys: tuple[str, ...], count: int, shard: int) -> Path:
-    window = hashlib.sha256(repr((keys, count)).encode()).hexdigest()[:16]
-    return folder / f"{table}-{window}-{shard if shard >= 0 else 'whole'}.snapshot"
+def of_keys(keys: tuple[str, ...], count: int) -> str:
+    """What a partitioned window is."""
+    return repr((keys, count))
+
+
+def _path(folder: Path, table: str, what: str, shard: int) -> Path:
+    window = hashlib.sha256(what.encode()).hexdigest()[:16]
+    return folder / f"{table}-{window}-{_place(shard)}.snapshot"
+
+
+def _place(shard: int) -> str:
+    return str(shard) if shard >= 0 else "whole"
+
+
+def _table_of(path: Path) -> str:
+    return path.name.rsplit("-", 2)[0]
 
 
 def _changes(folder: Path, table: str) -> int:
@@ -176,17 +211,16 @@ def _changes(folder: Path, table: str) -> int:
 def find(
     folder: Path,
     table: str,
-    keys: tuple[str, ...],
-    count: int,
+    what: str,
     shard: int,
     shards: int,
     high: int,
     schema: pa.Schema,
     time_column: str,
 ) -> tuple[pa.Table, int] | None:
-    """What was kept of a window, if no row of it is later than `high`, and the time since which rows are to be added."""
+    """What was kept of a window, if nothing of it is later than `high`, and the time since which rows are to be added."""
     with contextlib.suppress(OSError, pa.ArrowInvalid, KeyError, ValueError, TypeError):
-        with pa.memory_map(str(_path(folder, table, keys, count, shard))) as source:
+        with pa.memory_map(str(_path(folder, table, what, shard))) as source:
             found = pa.ipc.open_file(source).read_all()
         notes = found.schema.metadata or {}
         since = int(notes[_SINCE])
@@ -208,7 +242,7 @@ def forget(folder: Path, table: str) -> None:
 def sweep(folder: Path, tables: Collection[str]) -> None:
     """Delete what an earlier run left, and snapshots of tables that are no more."""
     for path in folder.glob("*") if folder.is_dir() else ():
-        kept = path.suffix == ".snapshot" and path.name.rsplit("-", 2)[0] in tables
+        kept = path.suffix == ".snapshot" and _table_of(path) in tables
         kept = kept or (path.suffix == _CHANGED and path.stem in tables)
         if not kept:
             path.unlink(missing_ok=True)

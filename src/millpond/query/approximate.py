@@ -1,4 +1,4 @@
-"""APPROX_COUNT and APPROX_SUM: the exact aggregate, with a mark that says which error is fine.
+"""APPROX_COUNT and its like: the exact aggregate, with a mark that says which error is fine.
 
 A number within eps of the exact one is asked for, and the exact one is such a number. So a call becomes the exact aggregate,
 which both engines know; whoever can do with less memory finds the mark (`mark_of`) and may answer with a synopsis.
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millpond.errors import TypeMismatch, UnsupportedSql
-from millpond.sql.dialect import span_of
+from millpond.sql.dialect import ERROR_IS_FINE, span_of
 
 _META = "millpond_approximate"
 _NAMES = {
     f"approx_{what}{suffix}": (what, bound)
-    for what in ("count", "sum")
+    for what in ("count", "sum", "avg", "var_pop", "distinct")
     for suffix, bound in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
 }
 
 
 @dataclass(frozen=True)
 class Approximate:
-    """`function` is count or sum; `shown` is value, lower or upper."""
+    """`function` is count, sum, avg, var_pop or distinct; `shown` is value, lower or upper."""
 
     function: str
     shown: str
@@ -56,11 +56,24 @@ def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> None:
         if isinstance(value, (exp.Star, exp.Distinct)) and not (function == "count" and isinstance(value, exp.Star)):
             raise UnsupportedSql(f"{name} is written {name}(<value>, <eps>){stars}", sql=sql, span=span_of(node))
         mark = Approximate(function, shown, _error(eps, name, sql))
-        exact = exp.Count(this=value, big_int=True) if function == "count" else exp.Sum(this=value)
-        call = exp.cast(exact, "double" if shown == "value" else "bigint")
+        whole = function in ("count", "sum") and shown != "value"
+        call = exp.cast(_exact(function, value), "bigint" if whole else "double")
         call.meta.update(node.meta)
         call.meta[_META] = mark
         node.replace(call)
+
+
+def _exact(function: str, value: exp.Expr) -> exp.Expr:
+    if function == "sum":
+        return exp.Sum(this=value)
+    if function == "avg":
+        return exp.Avg(this=value)
+    if function == "var_pop":
+        variance = exp.VariancePop(this=value)
+        variance.meta[ERROR_IS_FINE] = True
+        return variance
+    counted = exp.Distinct(expressions=[value]) if function == "distinct" else value
+    return exp.Count(this=counted, big_int=True)
 
 
 def _error(node: exp.Expr, name: str, sql: str) -> float:

@@ -40,6 +40,10 @@ from millpond.sources.options import LineOptions
 from millpond.sources.parquet import ParquetReader
 
 SETTLED_AFTER = timedelta(seconds=2)
+TRUSTED_AFTER = timedelta(milliseconds=100)
+"""A folder that changes again so soon may have the same time of change."""
+TRUSTED_FOR = timedelta(seconds=1)
+"""Then it is listed in any case: some file systems count time in seconds."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -91,6 +95,7 @@ class FileSource:
         self._greatest: int | None = None  # of that column, in this file
         self._at = Position(serial=1)
         self._file: FileReader | None = None
+        self._listed: tuple[int, float] | None = None  # when the folder had changed last, and when that was seen
 
     def next_batch(self, most: int) -> SourceBatch | None:
         while True:
@@ -144,12 +149,29 @@ class FileSource:
         A folder is not listed in one moment: of two files that come meanwhile the listing may have the second and not the
         first. Whatever came before a file of the listing is there when it ends, and so in a second one.
         """
+        if self._is_as_listed():
+            return False
         seen = self._new_files()
         if not seen:
             return False
         last = max(seen)
         self._journal.add(sorted(seen | {name for name in self._new_files() if name < last}))
         return True
+
+    def _is_as_listed(self) -> bool:
+        """Whether nothing came since the folder was listed, by its time of change: to list it again costs as much as it has
+        files, and most of them were read long ago."""
+        try:
+            changed = os.stat(self._folder).st_mtime_ns
+        except OSError:
+            return False  # to list it will fail too, and say why
+        now = self._clock.monotonic()
+        seen, since = self._listed or (None, 0.0)
+        if changed == seen and now - since < TRUSTED_FOR.total_seconds():
+            return True
+        age = timedelta(microseconds=self._clock.micros() - changed // 1000)
+        self._listed = (changed, now) if age >= TRUSTED_AFTER else None
+        return False
 
     def _new_files(self) -> set[str]:
         try:

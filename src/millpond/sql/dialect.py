@@ -30,6 +30,7 @@ from millpond.sql.statements import Window
 
 __all__ = [
     "CORRELATED",
+    "ERROR_IS_FINE",
     "OF_CONDITION",
     "Cursor",
     "Millpond",
@@ -47,6 +48,7 @@ WINDOW_SPAN = "window_span"
 OF_CONDITION = (
     "of_condition"  # in the meta of a call f(y WHERE condition, ...): its first two arguments are y and the condition
 )
+ERROR_IS_FINE = "error_is_fine"  # in the meta of an aggregate: the query names an error that it may have
 
 CORRELATED = {
     f"CORRELATED_{what}{suffix}": (what.lower(), shown)
@@ -306,6 +308,11 @@ class MillpondParser(SparkParser):
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         **SparkParser.FUNCTION_PARSERS,
         **{name: _conditional(name) for name in CORRELATED},
+    }
+
+    # Spark does not know this name, and here it is a function of its own, not another name of APPROX_COUNT_DISTINCT.
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
+        name: made for name, made in SparkParser.FUNCTIONS.items() if name != "APPROX_DISTINCT"
     }
 
     def parse_conditional(self, name: str) -> exp.Expr:

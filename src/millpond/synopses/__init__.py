@@ -8,6 +8,7 @@ from millpond.synopses.counting import ExponentialHistogram, SlidingSum
 from millpond.synopses.distinct import SlidingDistinct
 from millpond.synopses.extremes import SlidingExtremes
 from millpond.synopses.grouped import Estimates, GroupedExponentialHistogram, GroupedSlidingSum
+from millpond.synopses.grouped_distinct import GroupedSlidingDistinct
 from millpond.synopses.histogram import SlidingHashTable, SlidingHistogram
 from millpond.synopses.means import SlidingMean, SlidingVariance
 from millpond.synopses.norms import SlidingLp
@@ -20,6 +21,7 @@ __all__ = [
     "Estimates",
     "ExponentialHistogram",
     "GroupedExponentialHistogram",
+    "GroupedSlidingDistinct",
     "GroupedSlidingSum",
     "Moving",
     "Pairs",

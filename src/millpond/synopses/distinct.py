@@ -10,11 +10,29 @@ import numpy as np
 import numpy.typing as npt
 
 from millpond.synopses.base import LONG_AGO, Estimate, Synopsis, SynopsisError, Timeline, check_eps, whole
-from millpond.synopses.hashing import hashed
-from millpond.synopses.layout import Ints, Reader, Writer
+from millpond.synopses.hashing import Hashes, hashed
+from millpond.synopses.layout import Floats, Ints, Reader, Writer
 
 # One register's worth of relative standard error.
 DEVIATION = 1.04
+
+
+def precision_for(eps: float, rate: float) -> int:
+    """How many bits number the registers with which eps holds at the rate."""
+    registers = (DEVIATION * normal_quantile(rate) / eps) ** 2
+    precision = max(4, math.ceil(math.log2(registers)))
+    if precision > 26:
+        raise SynopsisError(f"eps {eps} would need {2**precision} registers", hint="Take a larger one.")
+    return precision
+
+
+def places_of(hashes: Hashes, precision: int) -> tuple[Ints, Ints]:
+    """The register of each hash, and its rank less one."""
+    register = (hashes & np.uint64((1 << precision) - 1)).astype(np.int64)
+    # The rank is one more than the zeros after which the first one comes; a guard ends the row of zeros.
+    rest = (hashes >> np.uint64(precision)) | np.uint64(1 << (64 - precision))
+    zeros = np.bitwise_count((rest & (~rest + np.uint64(1))) - np.uint64(1)).astype(np.int64)
+    return register, zeros
 
 
 def normal_quantile(rate: float) -> float:
@@ -41,10 +59,7 @@ class SlidingDistinct(Synopsis):
         self.timeline = Timeline(window, rows)
         self.rate = float(rate)
         self.seed = whole("seed", seed)
-        registers = (DEVIATION * normal_quantile(rate) / self.eps) ** 2
-        self.precision = max(4, math.ceil(math.log2(registers)))
-        if self.precision > 26:
-            raise SynopsisError(f"eps {eps} would need {2**self.precision} registers", hint="Take a larger one.")
+        self.precision = precision_for(self.eps, self.rate)
         self.registers = 1 << self.precision
         self._last: Ints = np.empty((0, self.registers), dtype=np.int64)
         """_last[r - 1, register]: when a value of rank r last came. Ranks that never came have no row."""
@@ -63,10 +78,7 @@ class SlidingDistinct(Synopsis):
         stamps = self.timeline.many(times, len(hashes))
         if not len(stamps):
             return
-        register = (hashes & np.uint64(self.registers - 1)).astype(np.int64)
-        # The rank is one more than the zeros after which the first one comes; a guard ends the row of zeros.
-        rest = (hashes >> np.uint64(self.precision)) | np.uint64(1 << (64 - self.precision))
-        zeros = np.bitwise_count((rest & (~rest + np.uint64(1))) - np.uint64(1)).astype(np.int64)
+        register, zeros = places_of(hashes, self.precision)
         self._grow(int(zeros.max()) + 1)
         # Of several times for one place the last is kept, and times do not go back.
         self._last.reshape(-1)[zeros * self.registers + register] = stamps
@@ -85,7 +97,8 @@ class SlidingDistinct(Synopsis):
         ranks = np.zeros(self.registers, dtype=np.int64)
         for rank, last in enumerate(self._last, start=1):
             ranks[last > begin] = rank
-        value = _cardinality(np.bincount(ranks, minlength=66 - self.precision), self.precision)
+        counts = np.bincount(ranks, minlength=66 - self.precision)
+        value = float(cardinalities(counts.reshape(1, -1), self.precision)[0])
         # A register that is not empty has had at least one value of its own.
         certain = int(np.count_nonzero(ranks))
         return Estimate(max(value, certain), max(value / (1 + self.eps), certain), max(value / (1 - self.eps), certain))
@@ -128,40 +141,46 @@ class SlidingDistinct(Synopsis):
         return made
 
 
-def _cardinality(counts: Ints, precision: int) -> float:
-    """How many values lead to `counts[r]` registers of rank r.
+def cardinalities(counts: Ints, precision: int) -> Floats:
+    """How many values lead to `counts[i, r]` registers of rank r, for each i.
 
     The estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017): without bias from none to
     more than any stream has, so there is no switch from one formula to another.
     """
     registers = 1 << precision
     most = 64 - precision
-    z = registers * _tau(1 - counts[most + 1] / registers)
+    z = registers * _tau(1 - counts[:, most + 1] / registers)
     for rank in range(most, 0, -1):
-        z = (z + counts[rank]) / 2
-    z += registers * _sigma(counts[0] / registers)
-    return float(registers**2 / (2 * math.log(2) * z)) if math.isfinite(z) else 0.0
+        z = (z + counts[:, rank]) / 2
+    z += registers * _sigma(counts[:, 0] / registers)
+    found: Floats = registers**2 / (2 * math.log(2) * z)
+    return found
 
 
-def _sigma(x: float) -> float:
-    if x == 1:
-        return math.inf
-    y, z, before = 1.0, x, math.nan
-    while z != before:
+def _sigma(x: Floats) -> Floats:
+    """x + the sum of x**(2**k) * 2**(k - 1); infinite at 1."""
+    x = x.copy()
+    endless = x == 1
+    x[endless] = 0
+    y, z, before = 1.0, x.copy(), np.full_like(x, math.nan)
+    while (z != before).any():
         x *= x
         before = z
-        z += x * y
+        z = z + x * y
         y += y
+    z[endless] = math.inf
     return z
 
 
-def _tau(x: float) -> float:
-    if x in (0.0, 1.0):
-        return 0.0
-    y, z, before = 1.0, 1 - x, math.nan
-    while z != before:
-        x = math.sqrt(x)
+def _tau(x: Floats) -> Floats:
+    """(1 - x - the sum of (1 - x**(2**-k))**2 * 2**-k) / 3; 0 at both ends."""
+    ends = (x == 0) | (x == 1)
+    x = np.where(ends, 1.0, x)
+    y, z, before = 1.0, 1 - x, np.full_like(x, math.nan)
+    while (z != before).any():
+        x = np.sqrt(x)
         before = z
         y /= 2
-        z -= (1 - x) ** 2 * y
-    return z / 3
+        z = z - (1 - x) ** 2 * y
+    result: Floats = np.where(ends, 0.0, z / 3)
+    return result

@@ -35,8 +35,8 @@ import numpy.typing as npt
 from millpond.synopses.base import TOO_LARGE, SynopsisError, Timeline, amounts, check_eps, whole, whole_numbers
 from millpond.synopses.canonical import interval, ratio_error, spread_for
 from millpond.synopses.cascade import Entries, pass_level
-from millpond.synopses.layout import Floats, Ints, Writer, unseal
-from millpond.synopses.rings import Rings, Stamps, grown
+from millpond.synopses.layout import Floats, Ints, Reader, Writer, unseal
+from millpond.synopses.rings import Rings, Stamps, grown, shifted
 
 SHORT_WINDOW = 1 << 30
 # Rows that stand in memory together when two synopses are merged.
@@ -47,8 +47,8 @@ class Estimates(NamedTuple):
     """`Estimate` for many groups: the truth of each lies between its `lower` and `upper`."""
 
     value: Floats
-    lower: Ints
-    upper: Ints
+    lower: Ints | Floats
+    upper: Ints | Floats
 
 
 class _Grouped:
@@ -178,12 +178,15 @@ class _Grouped:
             return
         base = now - self.window
         shift = base - self._base
-        columns = [self._first, *(level.times[: level.used] for level in self._levels)]
-        for column in columns:
-            moved = column.astype(np.int64) - shift
-            known = (column != self._long_ago) & (column != self._never)
-            column[...] = np.where(known, np.maximum(moved, self._long_ago), column)
+        self._first = self._moved(self._first, -shift)
+        for level in self._levels:
+            level.times[: level.used] = shifted(level.times[: level.used], -shift)
         self._base = base
+
+    def _moved(self, first: Stamps, shift: int) -> Stamps:
+        """First times counted from another base; what means that none is known goes on meaning it."""
+        known = (first != self._long_ago) & (first != self._never)
+        return np.where(known, shifted(first, shift), first)
 
     def _expire(self, groups: Ints, begin: int) -> None:
         """Drop the buckets of these (distinct) groups with nothing after `begin`."""
@@ -251,6 +254,36 @@ class _Grouped:
         if len(groups) and (int(groups.min()) < 0 or int(groups.max()) >= self._groups):
             raise SynopsisError(f"a slot must be from 0 to {self._groups - 1}")
         return groups
+
+    def part(self, slots: npt.ArrayLike) -> Self:
+        """These groups by themselves: the first of `slots` is 0 there."""
+        groups = self._known(slots)
+        made = type(self)(*self.parameters())
+        made.timeline.now, made.generation, made._base = self.timeline.now, self.generation, self._base
+        made._groups = len(groups)
+        made._total, made._first, made._top = self._total[groups], self._first[groups], self._top[groups]
+        made._levels = [level.part(groups) for level in self._levels[: int(made._top.max(initial=0))]]
+        return made
+
+    def absorb(self, other: Self, slots: npt.ArrayLike) -> None:
+        """Give `slots`, which hold nothing here, what the groups 0, 1, ... of `other` have. Where the time line stands here it
+        stays, so that rows of other groups can follow from there; those of these groups must be later than what they have."""
+        if type(self) is not type(other) or self.parameters() != other.parameters():
+            raise SynopsisError(f"{self!r} does not take {other!r} in", detail="They must have the same parameters.")
+        groups = whole_numbers("slots", slots)
+        if len(groups) != len(other):
+            raise SynopsisError(f"there are {len(groups)} slots for {len(other)} groups")
+        self.reserve(int(groups.max(initial=-1)) + 1)
+        if self._base is None:
+            self._base = other._base
+        shift = other._origin - self._origin
+        self.generation = max(self.generation, other.generation)
+        self._total[groups], self._top[groups] = other._total[: len(other)], other._top[: len(other)]
+        self._first[groups] = self._moved(other._first[: len(other)], shift)
+        for number, level in enumerate(other._levels):
+            if number == len(self._levels):
+                self._levels.append(self._new_level(number))
+            self._levels[number].absorb(level, groups, shift)
 
     # Asking
 
@@ -366,7 +399,14 @@ class _Grouped:
         writer.number(len(levels))
         for level in levels:
             level.write(writer)
+        self._write_own(writer)
         return writer.seal(self.KIND, self.VERSION)
+
+    def _write_own(self, writer: Writer) -> None:
+        """What one kind has and the others have not."""
+
+    def _read_own(self, reader: Reader) -> None:
+        """The same, read back."""
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> Self:
@@ -380,6 +420,7 @@ class _Grouped:
         for _ in range(reader.number()):
             unit = None if cls.SIZED else 1 << len(made._levels)
             made._levels.append(Rings.read(reader, made._groups, made.spread + 1, made._dtype, unit))
+        made._read_own(reader)
         reader.end()
         return made
 
@@ -402,6 +443,7 @@ class GroupedSlidingSum(_Grouped):
     """The sum of whole numbers from 0 to `max_value`, for each group, in any window up to `window`; error at most eps."""
 
     KIND = b"GSUM"
+    VERSION = 2
     SIZED = True
 
     def __init__(self, eps: float, window: int, max_value: int = (1 << 31) - 1) -> None:
@@ -410,6 +452,13 @@ class GroupedSlidingSum(_Grouped):
 
     def parameters(self) -> tuple[Any, ...]:
         return (self.eps, self.window, self.max_value)
+
+    def _write_own(self, writer: Writer) -> None:
+        writer.number(self.max_value)
+
+    def _read_own(self, reader: Reader) -> None:
+        if reader.left:  # version 1 had no such number
+            self.max_value = reader.number()
 
     def add_many(self, slots: npt.ArrayLike, times: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
         """`values` left out are all 1. All rows are taken, or none when the call raises."""

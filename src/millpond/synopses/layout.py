@@ -135,6 +135,11 @@ class Reader:
     def raw(self) -> bytes:
         return bytes(self._take(self.number()))
 
+    @property
+    def left(self) -> bool:
+        """Whether there is more: what later versions have at the end, earlier ones had not."""
+        return self._at < len(self._body)
+
     def end(self) -> None:
         if self._at != len(self._body):
             raise damaged("There is more than belongs to it.")

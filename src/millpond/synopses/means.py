@@ -17,6 +17,33 @@ from millpond.synopses.layout import Reader, Writer
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 
+def mean_part(eps: float) -> float:
+    """The error of a sum and of a count whose quotient has the error eps."""
+    return ratio_error(math.sqrt(error_ratio(eps)))
+
+
+def variance_part(eps: float) -> float:
+    """The error of sums and of a count that leaves the variance within eps times the mean of the squares.
+
+    Parts with upper / lower <= r leave bounds at most (r**4 - r**-2) times the mean square from the truth, which is below
+    eps for r = 1 + eps / 7.
+    """
+    return ratio_error(1 + eps / 7)
+
+
+def mean_bounds(count: Any, total: Any, most: int) -> tuple[Any, Any]:
+    """Of what is between the bounds of a count, more than 0, and of a sum; numbers or arrays."""
+    return total.lower / count.upper, np.minimum(total.upper / count.lower, most)
+
+
+def variance_bounds(count: Any, total: Any, squares: Any, most: int) -> tuple[Any, Any]:
+    """The same for the variance, which is not larger than that of values at the two ends."""
+    least, largest = mean_bounds(count, total, most)
+    lower = np.maximum(0.0, squares.lower / count.upper - largest**2)
+    upper = np.minimum(squares.upper / count.lower - least**2, most**2 / 4)
+    return lower, np.maximum(upper, lower)
+
+
 class _Moments(Synopsis):
     """Sums of the first powers of the values, and their number; each part with the relative error `part_eps`."""
 
@@ -60,7 +87,7 @@ class _Moments(Synopsis):
         count, total = self._count(window, now), self.sums[0].estimate(window, now)
         if not count.upper:
             return NOTHING
-        return Estimate.between(total.lower / count.upper, min(total.upper / count.lower, self.max_value))
+        return Estimate.between(*map(float, mean_bounds(count, total, self.max_value)))
 
     def merge(self, other: Self) -> Self:
         self._check_mergeable(other)
@@ -102,7 +129,7 @@ class SlidingMean(_Moments):
     POWERS = (1,)
 
     def _part_eps(self) -> float:
-        return ratio_error(math.sqrt(error_ratio(self.eps)))
+        return mean_part(self.eps)
 
     @property
     def error(self) -> float:
@@ -124,9 +151,7 @@ class SlidingVariance(_Moments):
     POWERS = (1, 2)
 
     def _part_eps(self) -> float:
-        # Parts with upper / lower <= r leave bounds at most (r**4 - r**-2) times the mean square from the truth, which is below
-        # eps for r = 1 + eps / 7.
-        return ratio_error(1 + self.eps / 7)
+        return variance_part(self.eps)
 
     @property
     def error(self) -> float:
@@ -145,9 +170,6 @@ class SlidingVariance(_Moments):
         count, squares = self._count(window, now), self.sums[1].estimate(window, now)
         if not count.upper:
             return NOTHING
-        mean = self.mean(window, now)
-        lower = max(0.0, squares.lower / count.upper - mean.upper**2)
-        # No variance is larger than that of values at the two ends.
-        upper = min(squares.upper / count.lower - mean.lower**2, self.max_value**2 / 4)
-        upper = max(upper, lower)
+        total = self.sums[0].estimate(window, now)
+        lower, upper = map(float, variance_bounds(count, total, squares, self.max_value))
         return Estimate((lower + upper) / 2, lower, upper)

@@ -26,6 +26,14 @@ def grown(old: npt.NDArray[Any], length: int, fill: int | None = None) -> npt.ND
     return new
 
 
+def shifted(times: Stamps, shift: int) -> Stamps:
+    """Times counted from another base. What is before all that can be said stays there."""
+    if not shift:
+        return times
+    least = int(np.iinfo(times.dtype).min)
+    return np.maximum(times.astype(np.int64) + shift, least).astype(times.dtype)
+
+
 def spans(lengths: Ints) -> tuple[Ints, Ints]:
     """For pieces of these lengths laid end to end: the piece and the index within it, for each element."""
     piece = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
@@ -157,6 +165,33 @@ class Rings:
         place = self.place(rows[owner], index)
         sizes = np.full(len(place), self.unit, dtype=np.int64) if self.unit else np.abs(self.signed_at(place))
         return groups[owner], self.time_at(place), sizes
+
+    # Some groups
+
+    def part(self, groups: Ints) -> Rings:
+        """These groups by themselves, numbered from 0."""
+        made = Rings(len(groups), self.capacity, self.times.dtype, self.unit)
+        rows = self.rows(groups)
+        held = np.flatnonzero(rows >= 0)
+        rows = rows[held]
+        made.times, made.sizes = self.times[rows], self.sizes[rows] if not self.unit else made.sizes
+        made.count, made.head = self.count[rows], self.head[rows]
+        if not self.unit:
+            made.amount = self.amount[rows]
+        made.used = len(held)
+        made.row_of[held] = np.arange(len(held), dtype=np.int32)
+        return made
+
+    def absorb(self, other: Rings, groups: Ints, shift: int) -> None:
+        """What the groups 0, 1, ... of `other` have, for `groups`, which have nothing here; times move by `shift`."""
+        held = np.flatnonzero(other.row_of >= 0)
+        if not len(held):
+            return
+        rows, theirs = self.rows_for(groups[held]), other.rows(held)
+        self.times[rows] = shifted(other.times[theirs], shift)
+        self.count[rows], self.head[rows] = other.count[theirs], other.head[theirs]
+        if not self.unit:
+            self.sizes[rows], self.amount[rows] = other.sizes[theirs], other.amount[theirs]
 
     # As a whole
 

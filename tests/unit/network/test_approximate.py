@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import approximate
+from millpond.network import approximate, runner
 from millpond.network.approximate import Approximated, Clock, Measure
 from millpond.network.shapes import SLICES, Item, Shape
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
 EPS = 0.2
 COUNT, VALUES, SUM = Measure("count", None, EPS), Measure("count", "x", EPS), Measure("sum", "x", EPS)
-MEASURED = tuple(Item("", m, shown) for m in (COUNT, VALUES, SUM) for shown in ("value", "lower", "upper"))
+# Of different values it is only likely that they are within the error; of so many registers few values share none.
+OTHERS = (Measure("avg", "x", EPS), Measure("var_pop", "x", EPS), Measure("distinct", "x", 0.02))
+MEASURED = tuple(Item("", m, shown) for m in (COUNT, VALUES, SUM, *OTHERS) for shown in ("value", "lower", "upper"))
 
 
 def table(rows: list[tuple]) -> pa.Table:
@@ -40,14 +44,17 @@ def check(found: pa.Table, groups: tuple[str, ...], rows: list[tuple]) -> None:
     for row in shown:
         values = truth[row[: len(groups)]]
         known = [v for v in values if v is not None]
-        exact = (len(values), len(known), sum(known) if known else None)
+        total = sum(known) if known else None
+        mean, variance = (float(np.mean(known)), float(np.var(known))) if known else (None, None)
+        exact = (len(values), len(known), total, mean, variance, len(set(known)))
         for place, right in enumerate(exact):
             value, lower, upper = row[len(groups) + 3 * place :][:3]
             if right is None:
                 assert value is lower is upper is None
             else:
-                assert lower <= right <= upper
-                assert abs(value - right) <= EPS * right
+                assert lower - 1e-9 <= right <= upper + 1e-9
+                of = float(np.mean(np.square(known))) if right is variance else right
+                assert abs(value - right) <= EPS * of + 1e-9
 
 
 @pytest.mark.parametrize("groups", [("k", "name"), ("k",), ()], ids=["two columns", "one integer", "none"])
@@ -83,6 +90,54 @@ def test_the_clock_leaves_every_row_in_its_windows(interval: int, slide: int, in
     assert (now - clock.window < then <= now) == (instant * slide - interval <= time <= instant * slide)
 
 
+@pytest.mark.parametrize("groups", [("k", "name"), ("k",), ()], ids=["two columns", "one integer", "none"])
+@settings(max_examples=6, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10_000), slide=st.sampled_from([None, 3]), share=st.integers(1, 4))
+def test_a_snapshot_taken_over_many_ticks_and_the_rows_since_are_the_window(
+    groups: tuple[str, ...], data: Any, seed: int, slide: int | None, share: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    interval = 12
+    rows = [
+        (int(rng.integers(t // 10, t // 10 + 6)), str(rng.choice(["a", "b"])), int(rng.integers(0, 9)), t)
+        for t in np.sort(rng.integers(0, 90, 500)).tolist()
+    ]
+    shape = Shape(groups, (*(Item(g) for g in groups), *MEASURED))
+    held = Approximated(shape, SCHEMA, -1, interval, slide, "words")
+    begin = data.draw(st.integers(5, 30)) * 3
+    parts: list[pa.Table] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approximate, "_FEW", 2)  # groups come and go
+        at = end = -1
+        for instant in range(0, 90, 3):
+            part = [r for r in rows if held.upto < r[3] <= instant]
+            held.upto = instant
+            held.take_in(table(part), np.array([r[3] for r in part], dtype=np.int64))
+            held.content()
+            if instant == begin:
+                at, end = 0, held.size
+            if at < end:
+                parts.append(held.part(at, min(end, at + share)))
+                at += share
+        again = Approximated(shape, SCHEMA, 87, interval, slide, "words")
+        if at >= end >= 0 and parts:
+            again.restore(pa.concat_tables(parts), begin)
+        for low, high in again.past():
+            part = [r for r in rows if low <= r[3] <= high]
+            again.take_in(table(part), np.array([r[3] for r in part], dtype=np.int64))
+        again.filled()
+        check(again.content(), groups, [r for r in rows if 87 - interval <= r[3] <= 87])
+        for instant in (90, 93):  # and it goes on
+            again.upto = instant
+            again.take_in(table([(1, "a", 5, instant)]), np.array([instant]))
+            more = [*rows, *((1, "a", 5, i) for i in range(90, instant + 1, 3))]
+            check(
+                again.content(),
+                groups,
+                [r for r in more if instant - interval <= r[3] <= instant and r[3] != 88 and r[3] != 89],
+            )
+
+
 def test_places_of_groups_that_are_gone_go_to_others() -> None:
     shape = Shape(("k",), (Item("k"), Item("", COUNT, "value")))
     held = Approximated(shape, SCHEMA, -1, 9, 1)
@@ -109,8 +164,10 @@ def test_history_is_read_in_stretches_that_cover_the_window_once() -> None:
 
 QUERIES = {
     "near": "SELECT seg, APPROX_COUNT(*, 0.1) AS n, APPROX_SUM(toll, 0.1) AS s, APPROX_COUNT_LOWER(toll, 0.1) AS low,"
-    " APPROX_COUNT_UPPER(toll, 0.1) AS high FROM tolls [INTERVAL '30' SECOND] WHERE seg <> 3 GROUP BY seg",
-    "exact": "SELECT seg, COUNT(*) AS n, SUM(toll) AS s, COUNT(toll) AS low, COUNT(toll) AS high"
+    " APPROX_COUNT_UPPER(toll, 0.1) AS high, APPROX_AVG(toll, 0.1) AS a, APPROX_VAR_POP_UPPER(toll, 0.1) AS v,"
+    " APPROX_DISTINCT(toll, 0.1) AS d FROM tolls [INTERVAL '30' SECOND] WHERE seg <> 3 GROUP BY seg",
+    "exact": "SELECT seg, COUNT(*) AS n, SUM(toll) AS s, COUNT(toll) AS low, COUNT(toll) AS high,"
+    " AVG(toll) AS a, AVG(toll * toll) - AVG(toll) * AVG(toll) AS v, COUNT(DISTINCT toll) AS d"
     " FROM tolls [INTERVAL '30' SECOND] WHERE seg <> 3 GROUP BY seg",
 }
 
@@ -134,6 +191,9 @@ def compare(db: Any) -> int:
         assert abs(row["n"] - right["n"]) <= 0.1 * right["n"]
         assert abs(row["s"] - right["s"]) <= 0.1 * right["s"]
         assert row["low"] <= right["low"] <= row["high"]
+        assert abs(row["a"] - right["a"]) <= 0.1 * right["a"]
+        assert row["v"] >= right["v"] - 1e-9
+        assert abs(row["d"] - right["d"]) <= 0.1 * right["d"]
     return len(exact)
 
 
@@ -161,6 +221,41 @@ def test_a_continuous_query_is_within_the_error_of_the_exact_one_also_after_a_re
         assert compare(db) > before
 
 
+@pytest.mark.parametrize("key", ["seg", "toll"], ids=["in shards", "whole"])
+def test_a_restart_reads_the_rows_since_the_snapshot_only(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 3)
+    monkeypatch.setattr(approximate, "_WORTH", 1)
+    used: list[int] = []
+    restore = Approximated.restore
+
+    def watched(self: Approximated, parts: pa.Table, since: int) -> None:
+        used.append(since)
+        restore(self, parts, since)
+
+    monkeypatch.setattr(Approximated, "restore", watched)
+    rng = np.random.default_rng(4)
+    folder = tmp_path / "pond"
+    db = millpond.connect(folder, shards=2)
+    db.sql(f"CREATE STREAMING TABLE tolls (seg INT, toll INT, t BIGINT) TIMESTAMP BY t SHARD BY {key}")
+    for name, text in QUERIES.items():
+        db.sql(f"CREATE CONTINUOUS QUERY {name} RANGE UNBOUNDED AS {text} SAMPLE INTERVAL '5' SECOND")
+    for turn in range(12):
+        feed(db, rng, 1 + 7 * turn, 8 + 7 * turn)
+        if turn in (6, 10):
+            db.close()
+            db = millpond.connect(folder)
+    compare(db)
+    assert used
+    assert min(used) > 0
+    db.sql("DROP CONTINUOUS QUERY near")
+    for turn in range(12, 16):
+        feed(db, rng, 1 + 7 * turn, 8 + 7 * turn)
+    assert not list((folder / "shards").glob("*.snapshot"))
+    db.close()
+
+
 @pytest.fixture(scope="module")
 def pond(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with millpond.connect(tmp_path_factory.mktemp("asked") / "pond", auto_archive=False, engine="duckdb") as db:
@@ -177,11 +272,18 @@ def test_a_one_time_query_is_exact(pond: Any) -> None:
     assert found.rows() == [(1, 2.0, 1.0, 5, 2.0), (2, 2.0, 2.0, 0, 5.0)]
     assert [str(f.type) for f in found.arrow().schema][1:4] == ["double", "double", "int64"]
     assert pond.sql("SELECT APPROX_COUNT(*, 0.1) FROM tolls WHERE seg = 9").rows() == [(0.0,)]
+    found = pond.sql(
+        "SELECT seg, APPROX_AVG(price, 0.1) AS a, APPROX_VAR_POP(price, 0.1) AS v, APPROX_DISTINCT(price, 0.1) AS d,"
+        " APPROX_DISTINCT_UPPER(toll, 0.1) AS u FROM tolls GROUP BY seg ORDER BY seg"
+    )
+    assert found.rows() == [(1, 1.0, 0.25, 2.0, 1.0), (2, 2.5, 0.0, 1.0, 2.0)]
+    assert {str(f.type) for f in found.arrow().schema} == {"int32", "double"}
 
 
 @pytest.mark.parametrize(
     "call",
     ["APPROX_COUNT(*)", "APPROX_SUM(*, 0.1)", "APPROX_SUM(toll, 1)", "APPROX_SUM(toll, 0)", "APPROX_SUM(toll, toll)",
+     "APPROX_AVG(*, 0.1)", "APPROX_DISTINCT(toll)", "APPROX_VAR_POP(toll, 2)",
      "APPROX_COUNT(toll, '0.1')", "APPROX_COUNT(DISTINCT toll, 0.1)", "APPROX_SUM(toll, 0.1, 0.1)"],
 )  # fmt: skip
 def test_calls_that_say_nothing_are_refused(pond: Any, call: str) -> None:
@@ -197,6 +299,8 @@ WINDOW = "FROM tolls [INTERVAL '5' SECOND]"
     [
         (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", True),
         (f"SELECT APPROX_SUM(toll, 0.1) AS n {WINDOW} WHERE UPPER('a') = 'A'", True),
+        (f"SELECT APPROX_AVG(toll, 0.1) AS a, APPROX_VAR_POP(seg, 0.1) AS v, APPROX_DISTINCT(price, 0.1) AS d {WINDOW}", True),
+        (f"SELECT APPROX_AVG(price, 0.1) AS a {WINDOW}", False),
         (f"SELECT ISTREAM seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", False),
         (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n, COUNT(*) AS m {WINDOW} GROUP BY seg", False),
         (f"SELECT seg, APPROX_SUM(price, 0.1) AS n {WINDOW} GROUP BY seg", False),
@@ -206,7 +310,7 @@ WINDOW = "FROM tolls [INTERVAL '5' SECOND]"
         (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg HAVING COUNT(*) > 1", False),
         ("SELECT seg, APPROX_COUNT(*, 0.1) AS n FROM tolls [ROWS 3] GROUP BY seg", False),
     ],
-    ids=["grouped", "ungrouped", "istream", "exact beside it", "doubles", "an expression", "a formula", "now", "having", "rows"],
+    ids=["grouped", "ungrouped", "others", "averages of doubles", "istream", "exact beside it", "doubles", "an expression", "a formula", "now", "having", "rows"],
 )  # fmt: skip
 def test_only_what_is_proved_is_held_in_synopses(pond: Any, text: str, in_synopses: bool) -> None:
     pond.sql(f"CREATE CONTINUOUS QUERY q AS {text} SAMPLE INTERVAL '1' SECOND")
@@ -238,3 +342,31 @@ def test_a_negative_value_stops_the_query_that_sums_it_and_says_so(pond: Any) ->
     assert pond.sql("SELECT instant, s FROM sums ORDER BY instant").rows() == [(1, 4), (2, 9)]
     shown = "\n".join(row[0] for row in pond.sql("EXPLAIN CONTINUOUS QUERY sums").rows())
     assert "a value must be from 0" in shown
+
+
+def test_the_values_of_every_type_can_be_told_apart(tmp_path: Path) -> None:
+    """Of each 300 rows with 100 different values and NULLs, in batches, so that they are hashed at different times."""
+    kinds = ["INT", "BIGINT", "DOUBLE", "STRING", "BINARY", "DATE", "TIMESTAMP", "DECIMAL(20,3)", "BOOLEAN"]
+    names = [f"c{i}" for i in range(len(kinds))]
+    counted = ", ".join(f"APPROX_DISTINCT({n}, 0.1) AS {n}" for n in names)
+    with millpond.connect(tmp_path / "pond", auto_archive=False, engine="duckdb") as db:
+        columns = ", ".join(f"{n} {k}" for n, k in zip(names, kinds, strict=True))
+        db.sql(f"CREATE STREAMING TABLE t ({columns}, at BIGINT) TIMESTAMP BY at")
+        db.sql(
+            f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS SELECT {counted} FROM t [INTERVAL '99' SECOND] SAMPLE INTERVAL '1' SECOND"
+        )
+        day = datetime(2026, 1, 1, tzinfo=UTC)
+        for batch in range(3):
+            rows = []
+            for i in range(100):
+                moment = day + timedelta(days=i)
+                row = (i, i, i / 2, f"n{i}", bytes(i), moment.date(), moment, Decimal(i) / 8, i % 2 == 0)
+                rows.append((*(row if i % 7 or batch else (None,) * len(row)), batch + 1))
+            db.append("t", rows)
+            db.tick()
+        db.advance("t", 10)
+        db.tick()
+        found = db.sql("SELECT * FROM q WHERE instant = 9").arrow().to_pylist()[0]
+    assert found["c8"] == pytest.approx(2, rel=0.1)
+    for name in names[:-1]:
+        assert found[name] == pytest.approx(100, rel=0.1), name

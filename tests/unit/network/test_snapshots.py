@@ -102,7 +102,7 @@ def test_changed_rows_end_a_snapshot(tmp_path: Path) -> None:
         assert (8, 8, 99, "n8", 8, 8) in results(db)
 
 
-PLACE = ("p-0", ("vid",), 2, 0, 2)
+PLACE = ("p-0", snapshots.of_keys(("vid",), 2), 0, 2)  # table, window, shard, shards
 SCHEMA = pa.schema([("vid", pa.int64()), ("t", pa.int64())])
 
 
@@ -117,7 +117,7 @@ def window(*rows: tuple[int, int]) -> KeyedRows:
 
 
 def tick(scribe: snapshots.Scribe, rows: KeyedRows, upto: int, *, begin: bool = False) -> None:
-    scribe.go_on([snapshots.Window(*PLACE, upto, rows)], begin=begin)
+    scribe.go_on([snapshots.Window(*PLACE[:2], 2, upto, rows)], {"p-0"}, begin=begin)
 
 
 def found(folder: Path, high: int, *place: Any) -> tuple[pa.Table, int] | None:
@@ -126,14 +126,14 @@ def found(folder: Path, high: int, *place: Any) -> tuple[pa.Table, int] | None:
 
 def written(folder: Path, rows: KeyedRows, upto: int) -> None:
     """All of a window, in the two ticks it needs."""
-    scribe = snapshots.Scribe(folder)
+    scribe = snapshots.Scribe(folder, 0)
     tick(scribe, rows, upto, begin=True)
     tick(scribe, rows, upto)
     snapshots.settle()
 
 
 def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3), (2, 4), (1, 5), (1, 6))
+    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3), (2, 4), (1, 5), (1, 6))
     tick(scribe, rows, 6, begin=True)
     rows.take_in(table((2, 7)))
     tick(scribe, rows, 7)
@@ -150,7 +150,7 @@ def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_is_not_there_before_the_tick_after_its_last_keys(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3))
+    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3))
     tick(scribe, rows, 3)  # nobody asked for one
     assert not list(tmp_path.iterdir())
     tick(scribe, rows, 3, begin=True)
@@ -171,7 +171,7 @@ def test_a_window_filled_from_a_snapshot_and_the_rows_since_is_the_window(
     monkeypatch.setattr(snapshots, "_SPREAD", 100)
     monkeypatch.setattr(snapshots, "_AHEAD", 100)  # however slow the disk, some keys at each tick
     random = np.random.default_rng(seed)
-    scribe, rows, all_rows = snapshots.Scribe(tmp_path), window((0, 0)), [(0, 0)]
+    scribe, rows, all_rows = snapshots.Scribe(tmp_path, 0), window((0, 0)), [(0, 0)]
     for t in range(1, 40):
         came = [(int(k), t) for k in random.integers(0, 4 + t // 3, random.integers(1, 6))]
         all_rows += came
@@ -194,7 +194,7 @@ def test_a_window_filled_from_a_snapshot_and_the_rows_since_is_the_window(
 def test_a_window_that_was_filled_anew_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "_LEAST", 1)
     monkeypatch.setattr(snapshots, "_SPREAD", 100)
-    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3), (2, 3))
+    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3), (2, 3))
     tick(scribe, rows, 3, begin=True)
     other = window((3, 3))
     for _ in range(3):
@@ -204,7 +204,7 @@ def test_a_window_that_was_filled_anew_is_not_gone_on_with(tmp_path: Path, monke
 
 
 def test_a_snapshot_of_before_rows_were_changed_is_none(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3))
+    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3))
     tick(scribe, rows, 3, begin=True)
     snapshots.forget(tmp_path, "p-0")
     tick(scribe, rows, 3)
@@ -217,9 +217,20 @@ def test_a_snapshot_of_before_rows_were_changed_is_none(tmp_path: Path) -> None:
     assert {path.suffix for path in tmp_path.iterdir()} == {".snapshot", ".changed"}
 
 
+def test_snapshots_of_windows_that_are_no_more_go_with_the_next(tmp_path: Path) -> None:
+    written(tmp_path, window((1, 3)), 3)
+    other = snapshots.Scribe(tmp_path, 0)
+    other.go_on([], {"q-1"}, begin=True)  # of another table
+    snapshots.Scribe(tmp_path, 1).go_on([], {"p-0"}, begin=True)  # of another shard
+    other.go_on([], {"p-0"}, begin=False)
+    assert found(tmp_path, 3) is not None
+    other.go_on([], {"p-0"}, begin=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_room_there_is_no_snapshot(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    scribe, rows = snapshots.Scribe(tmp_path / "file"), window((1, 3))
+    scribe, rows = snapshots.Scribe(tmp_path / "file", 0), window((1, 3))
     tick(scribe, rows, 3, begin=True)
     tick(scribe, rows, 3)
     snapshots.settle()
@@ -238,7 +249,7 @@ def test_a_slow_disk_is_waited_for_over_more_ticks(tmp_path: Path, monkeypatch: 
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", slow)
-    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3), (2, 3), (3, 3), (4, 3))
+    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3), (2, 3), (3, 3), (4, 3))
     tick(scribe, rows, 3, begin=True)
     for _ in range(20):
         tick(scribe, rows, 3)
@@ -254,7 +265,7 @@ def test_a_slow_disk_is_waited_for_over_more_ticks(tmp_path: Path, monkeypatch: 
 
 
 def test_what_is_left_undone_leaves_nothing(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path), window((1, 3))
+    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3))
     tick(scribe, rows, 3, begin=True)
     scribe.close()
     snapshots.settle()

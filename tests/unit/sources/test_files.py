@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,42 @@ def test_a_listing_that_has_a_file_but_not_the_one_before(folder: Folder, monkey
     monkeypatch.setattr(os, "scandir", torn)
     assert numbers(source) == [1, 2, 3]
     folder.check(3)
+
+
+def test_a_folder_that_did_not_change_is_not_listed_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = []
+    scandir = os.scandir
+
+    def counted(path: Path) -> Any:
+        listed.append(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    clock = ManualClock(time.time_ns() // 1000 + 10_000_000)  # what changes now changed ten seconds ago
+    monkeypatch.setattr(folder, "clock", clock)
+    folder.write("1.csv", "1,x\n")
+    source = folder.open()
+    assert numbers(source) == [1]
+    listed.clear()
+    assert numbers(source) == numbers(source) == []
+    assert len(listed) <= 1
+    folder.write("2.csv", "2,x\n")
+    assert numbers(source) == [2]
+    numbers(source)
+    listed.clear()
+    clock.advance(2)
+    assert numbers(source) == []
+    assert listed  # after a while in any case
+    clock = ManualClock(time.time_ns() // 1000)  # what has changed just now may change again at the same time
+    monkeypatch.setattr(folder, "clock", clock)
+    position = {"serial": 2, "offset": 4, "line": 1, "end": True}
+    folder.close()
+    source = folder.open(position)
+    for _ in range(3):
+        listed.clear()
+        os.utime(folder.path, ns=(0, clock.micros() * 1000))
+        numbers(source)
+        assert listed
 
 
 def test_a_smaller_name_that_arrives_in_the_middle_of_a_file(folder: Folder) -> None:

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from millpond.synopses import ExponentialHistogram, GroupedExponentialHistogram, GroupedSlidingSum, SynopsisError
+from millpond.synopses import (
+    ExponentialHistogram,
+    GroupedExponentialHistogram,
+    GroupedSlidingDistinct,
+    GroupedSlidingSum,
+    SynopsisError,
+)
 
 KINDS: dict[str, Any] = {"count": GroupedExponentialHistogram, "sum": GroupedSlidingSum}
 both_kinds = pytest.mark.parametrize("kind", list(KINDS))
@@ -172,3 +178,55 @@ def test_merging_takes_apart_some_groups_at_a_time(monkeypatch: pytest.MonkeyPat
     at_once = parts[0].merge(parts[1])
     monkeypatch.setattr("millpond.synopses.grouped.AT_ONCE", 100)
     assert parts[0].merge(parts[1]).to_bytes() == at_once.to_bytes()
+
+
+def test_bytes_keep_the_largest_value() -> None:
+    one = GroupedSlidingSum(0.1, 60, 1 << 50)
+    one.add_many([0], [1], [1 << 40])
+    again = GroupedSlidingSum.from_bytes(one.to_bytes())
+    assert again.parameters() == one.parameters()
+    again.add_many([0], [2], [1 << 50])
+    assert again.estimate().value[0] == (1 << 40) + (1 << 50)
+
+
+EVERY: dict[str, Any] = {**KINDS, "distinct": GroupedSlidingDistinct}
+
+
+@pytest.mark.parametrize("kind", list(EVERY))
+@pytest.mark.parametrize("window", [60, 1 << 40], ids=["short times", "long times"])
+@pytest.mark.parametrize("begin", [0, (1 << 30) - 700])
+def test_groups_can_be_taken_out_and_put_elsewhere(kind: str, window: int, begin: int) -> None:
+    """In parts taken at different times, while rows come; put together they go on like the one they are from."""
+    random = np.random.default_rng(3)
+    one, again = EVERY[kind](0.1, window), EVERY[kind](0.1, window)
+    stands, rows, places = np.full(12, -1), [], random.permutation(12)
+    for time in range(begin, begin + 900):
+        slots, values = random.integers(0, 12, 20), random.integers(1, 50, 20)
+        if time == begin:
+            slots[:12] = np.arange(12)
+        rows.append((time, slots, values))
+        one.add_many(slots, np.full(20, time), values)
+        if time in (begin + 300, begin + 500, begin + 800):
+            part = np.flatnonzero(np.arange(12) % 3 == [300, 500, 800].index(time - begin))
+            stands[part] = time
+            taken = EVERY[kind].from_bytes(one.part(part).to_bytes())
+            assert taken.estimate().value.tolist() == one.estimate(part).value.tolist()
+            again.absorb(taken, places[part])
+    for time, slots, values in rows:
+        missing = time > stands[slots]
+        again.add_many(places[slots[missing]], np.full(missing.sum(), time), values[missing])
+    now = begin + 899
+    for length in (1, 20, 60):
+        right, found = one.estimate(window=length, now=now), again.estimate(places, window=length, now=now)
+        assert found.value.tolist() == right.value.tolist()
+        assert found.lower.tolist() == right.lower.tolist()
+
+
+@pytest.mark.parametrize("kind", list(EVERY))
+def test_groups_go_only_where_they_fit(kind: str) -> None:
+    one = EVERY[kind](0.1, 60)
+    one.add_many([0, 1], [1, 2], [1, 1])
+    with pytest.raises(SynopsisError, match="parameters"):
+        EVERY[kind](0.2, 60).absorb(one, [0, 1])
+    with pytest.raises(SynopsisError, match="slots"):
+        EVERY[kind](0.1, 60).absorb(one, [0])

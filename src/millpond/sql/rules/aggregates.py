@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from millpond.sql.dialect import ERROR_IS_FINE
 from millpond.sql.rules.conditions import condition
 from millpond.sql.rules.functions import arguments, call
 from millpond.sql.rules.terms import (
@@ -103,6 +104,15 @@ def average(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
     return Value(sql, DOUBLE, value.raises)
 
 
+def variance(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
+    """The engines differ in the last bits, so only where the query says that an error is fine."""
+    only(node, "this")
+    prefix, value = _argument(node, tr, keep)
+    if not node.meta.get(ERROR_IS_FINE) or not (value.type.is_integer or value.type == DOUBLE):
+        raise NotOnDuckDB(f"var_pop of {value.type} is only proved on Spark")
+    return Value(f"var_pop({prefix}{value.sql}){suffix}", DOUBLE, True)
+
+
 def extreme(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this")
     prefix, value = _argument(node, tr, keep)
@@ -144,6 +154,7 @@ _AGGREGATES: dict[type[exp.Expression], Aggregate] = {
     exp.CountIf: count_if,
     exp.Sum: total,
     exp.Avg: average,
+    exp.VariancePop: variance,
     exp.Min: extreme,
     exp.Max: extreme,
     exp.LogicalAnd: all_or_any,
