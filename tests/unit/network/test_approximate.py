@@ -58,7 +58,7 @@ def check(found: pa.Table, groups: tuple[str, ...], rows: list[tuple]) -> None:
 
 
 @pytest.mark.parametrize("groups", [("k", "name"), ("k",), ()], ids=["two columns", "one integer", "none"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 10_000), interval=st.integers(0, 12), slide=st.sampled_from([None, 1, 3, 5]))
 def test_groups_are_those_of_the_window_and_numbers_within_the_error(
     groups: tuple[str, ...], data: Any, seed: int, interval: int, slide: int | None
@@ -91,7 +91,7 @@ def test_the_clock_leaves_every_row_in_its_windows(interval: int, slide: int, in
 
 
 @pytest.mark.parametrize("groups", [("k", "name"), ("k",), ()], ids=["two columns", "one integer", "none"])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 10_000), slide=st.sampled_from([None, 3]), share=st.integers(1, 4))
 def test_a_snapshot_taken_over_many_ticks_and_the_rows_since_are_the_window(
     groups: tuple[str, ...], data: Any, seed: int, slide: int | None, share: int
