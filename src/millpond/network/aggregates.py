@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import pyarrow as pa
 
 from millpond.network.approximate import UPTO, Approximated, approximate_shape
 from millpond.network.correlated import Correlations, correlated_shape
+from millpond.network.history import History
 from millpond.network.kinds import APPROXIMATE, CORRELATED
 from millpond.network.prepare import Prepared
 from millpond.network.running import Running, shape_of
@@ -53,18 +53,6 @@ def _words(prepared: Prepared, shape: object) -> str:
     if prepared.bound.functions:
         return ""
     return repr((shape, prepared.interval(prepared.streams[0]), prepared.slide, where.sql() if where else ""))
-
-
-class History(Protocol):
-    """What was; see `evaluate.History`."""
-
-    def rows(self, stream: str, low: int | None, high: int) -> pa.Table: ...
-
-    def parts(self, stream: str, high: int) -> Iterator[pa.Table]: ...
-
-    def kept(
-        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
-    ) -> tuple[pa.Table, int] | None: ...
 
 
 def past_of(held: Held, history: History, stream: str) -> Iterator[pa.Table]:

@@ -13,20 +13,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, data_type, integers
-from millpond.catalog import INSTANT, ContinuousQuery, StreamingTable
+from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError
 from millpond.network.aggregates import Held, held_for, past_of, worth_keeping
 from millpond.network.arrived import Arrived
 from millpond.network.engine import Engine
 from millpond.network.filters import Columns, compile_condition
 from millpond.network.forms import beyond, send
+from millpond.network.history import History
 from millpond.network.inlet import NEVER, Inlet, sort_rows, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
@@ -60,36 +60,6 @@ Moments = npt.NDArray[np.int64]
 
 _KEYS = 2000  # looked up at once
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
-
-
-class History(Protocol):
-    """What was: the rows of a stream as this evaluator would have seen them. All bounds are inclusive."""
-
-    def rows(self, stream: str, low: int | None, high: int) -> pa.Table:
-        """Rows with low <= time <= high, sorted by (time, row number)."""
-
-    def newest(self, stream: str, count: int, high: int) -> pa.Table:
-        """The `count` newest rows with time <= high, sorted."""
-
-    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
-        """At least the `count` newest rows of each key with time <= high, in order, part by part."""
-
-    def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
-        """All rows with time <= high, sorted, part by part."""
-
-    def kept(
-        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
-    ) -> tuple[pa.Table, int] | None:
-        """What was kept of a window, nothing of it later than `high`, and the time since which rows are to be added."""
-
-    def before(self, query: ContinuousQuery, last: int, schema: pa.Schema) -> pa.Table | None:
-        """The result of a query at its last instant, if it was written down."""
-
-    def standard(self, name: str) -> pa.Table:
-        """A standard table as it is now."""
-
-    def looked_up(self, name: str, columns: Sequence[str], keys: Sequence[pa.ChunkedArray]) -> pa.Table:
-        """At least the rows of a standard table whose `columns` have one of the values of `keys`."""
 
 
 @dataclass
