@@ -166,6 +166,7 @@ def run(make: Callable[[], Peer], task: Task, tell: Callable[[str], None] = lamb
 def _driver(task: Task, folder: Path) -> subprocess.Popen[bytes]:
     words = ["-m", "linear_road.driver", "--input", task.input, "--folder", folder, "--speed", task.speed]
     words += ["--journal", task.out / "driver.csv", "--taken", task.out / "taken", "--fast-until", task.timed]
+    words += ["--keep", 1 << 30]  # plain Spark may read a file again
     with (task.out / "driver.log").open("wb") as log:
         return subprocess.Popen(command(*map(str, words)), stderr=log)
 

@@ -129,12 +129,15 @@ def packed(seconds: Iterator[tuple[int, pa.Table]], rows: int) -> Iterator[tuple
 
 
 class Driver:
-    def __init__(self, folder: Path, journal: Path, taken: Path, speed: float, fast_until: int | None) -> None:
+    def __init__(
+        self, folder: Path, journal: Path, taken: Path, speed: float, fast_until: int | None, keep: int = KEPT
+    ) -> None:
         self._folder = folder
         self._journal = journal
         self._taken = taken
         self._speed = speed
         self._fast_until = fast_until
+        self._keep = keep
         self._lock = journal.open("a", encoding="ascii")
         fcntl.flock(self._lock, fcntl.LOCK_EX)  # never two drivers with one journal
         self._done = read_journal(journal)
@@ -185,7 +188,7 @@ class Driver:
 
     def _take_back(self) -> None:
         """Remove what was answered a while ago: who looks for files must not look at three hours of them."""
-        long_ago = self._taken_up_to() - KEPT
+        long_ago = self._taken_up_to() - self._keep
         while len(self._standing) > 1 and self._standing[1] <= long_ago:  # the first ended before the second began
             self._file(self._standing.popleft()).unlink(missing_ok=True)
 
@@ -229,10 +232,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--start", type=int, help="the first second")
     parser.add_argument("--end", type=int, help="the second before which to end")
     parser.add_argument("--fast-until", type=int, help="seconds before this one are handed over at speed max")
+    parser.add_argument("--keep", type=int, default=KEPT, help="seconds that a file stays after it was answered")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run that started this process ends it
     speed = math.inf if given.speed == "max" else float(given.speed)
-    Driver(given.folder, given.journal, given.taken, speed, given.fast_until).run(given.input, given.start, given.end)
+    driver = Driver(given.folder, given.journal, given.taken, speed, given.fast_until, given.keep)
+    driver.run(given.input, given.start, given.end)
 
 
 if __name__ == "__main__":
