@@ -28,7 +28,7 @@ def run(options: Options, report: Report) -> None:
     report.issue = 5
     groups = options.size(1_000_000, 1_000)
     rate = options.size(500_000, 2_000)
-    seconds = options.size(20, 10)
+    seconds = options.size(120, 10)
     rows = [_flow(options, report, what, groups, rate, seconds) for what in SELECTED]
     report.table(f"{groups:,} groups, {rate:,} rows a second of time, a result every 10 seconds", rows)
     near = rows[0]

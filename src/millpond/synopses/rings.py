@@ -14,7 +14,8 @@ import numpy.typing as npt
 from millpond.synopses.layout import Ints, Reader, Writer
 
 Stamps = npt.NDArray[np.integer[Any]]
-"""Whole numbers as they are stored; times have 32 or 64 bits."""
+"""Whole numbers as they are stored; times and sizes have 32 or 64 bits."""
+_SMALL = 1 << 31
 
 
 def grown(old: npt.NDArray[Any], length: int, fill: int | None = None) -> npt.NDArray[Any]:
@@ -46,7 +47,7 @@ class Rings:
     `head[row]` on and around the end.
 
     With `unit` every bucket here has that size and none is stored. Without it sizes are stored, as less than 0 where a bucket
-    holds more than one row, and `amount[row]` is their sum.
+    holds more than one row, and `amount[row]` is their sum. A size takes 4 bytes, until one comes that needs 8.
     """
 
     def __init__(self, groups: int, capacity: int, dtype: np.dtype[Any], unit: int | None) -> None:
@@ -55,7 +56,7 @@ class Rings:
         small: Any = np.uint8 if capacity < 256 else np.uint32
         self.row_of = np.full(groups, -1, dtype=np.int32)
         self.times: Stamps = np.empty((0, capacity), dtype=dtype)
-        self.sizes: Ints = np.empty((0, 0 if unit else capacity), dtype=np.int64)
+        self.sizes: Stamps = np.empty((0, 0 if unit else capacity), dtype=np.int32)
         self.amount: Ints = np.empty(0, dtype=np.int64)
         self.count: Stamps = np.empty(0, dtype=small)
         self.head: Stamps = np.empty(0, dtype=small)
@@ -117,7 +118,7 @@ class Rings:
 
     def signed_at(self, place: Ints) -> Ints:
         """Sizes as they are stored."""
-        return self.sizes.reshape(-1)[place]
+        return self.sizes.reshape(-1)[place].astype(np.int64)
 
     def unsure_at(self, place: Ints) -> Ints:
         """How much of a bucket may be older than its time."""
@@ -129,7 +130,13 @@ class Rings:
     def put(self, place: Ints, times: Stamps, sizes: Ints | None) -> None:
         self.times.reshape(-1)[place] = times
         if sizes is not None:
+            self._widen_for(sizes)
             self.sizes.reshape(-1)[place] = sizes
+
+    def _widen_for(self, sizes: Stamps) -> None:
+        """Room for sizes as large as these."""
+        if self.sizes.dtype == np.int32 and max(int(sizes.max(initial=0)), -int(sizes.min(initial=0))) >= _SMALL:
+            self.sizes = self.sizes.astype(np.int64)
 
     def amounts(self, rows: Ints) -> Ints:
         """The sum of the sizes in each row."""
@@ -191,6 +198,7 @@ class Rings:
         self.times[rows] = shifted(other.times[theirs], shift)
         self.count[rows], self.head[rows] = other.count[theirs], other.head[theirs]
         if not self.unit:
+            self._widen_for(other.sizes[theirs])
             self.sizes[rows], self.amount[rows] = other.sizes[theirs], other.amount[theirs]
 
     # As a whole
@@ -198,7 +206,7 @@ class Rings:
     @property
     def nbytes(self) -> int:
         row = self.capacity * self.times.itemsize + self.count.itemsize + self.head.itemsize
-        row += 0 if self.unit else (self.capacity + 1) * 8
+        row += 0 if self.unit else self.capacity * self.sizes.itemsize + 8
         return self.row_of.nbytes + self.used * row + self.free.nbytes
 
     def write(self, writer: Writer) -> None:

@@ -189,6 +189,28 @@ def test_bytes_keep_the_largest_value() -> None:
     assert again.estimate().value[0] == (1 << 40) + (1 << 50)
 
 
+def test_large_values_come_among_small_ones() -> None:
+    """Sizes take more room from then on, in their level, and nothing else changes."""
+    one, parts = GroupedSlidingSum(0.1, 1000, 1 << 50), []
+    for time in range(60):
+        values = [3, (1 << 40) if time == 30 else 5]
+        one.add_many([0, 1], [time, time], values)
+        parts.append(values)
+        if time in (10, 45):
+            one = GroupedSlidingSum.from_bytes(one.to_bytes())
+        if time == 50:
+            small = GroupedSlidingSum(0.1, 1000, 1 << 50)
+            small.add_many([0, 1], [0, 0], [1, 1])
+            small.clear([0, 1])
+            small.absorb(one.part([1, 0]), [0, 1])
+            assert small.estimate().value.tolist() == one.estimate([1, 0]).value.tolist()
+    for slot, total in enumerate(np.sum(parts, axis=0).tolist()):
+        found = one.estimate([slot])
+        assert found.lower[0] <= total <= found.upper[0]
+        assert abs(found.value[0] - total) <= 0.1 * total
+    assert {str(level.sizes.dtype) for level in one._levels} == {"int32", "int64"}
+
+
 EVERY: dict[str, Any] = {**KINDS, "distinct": GroupedSlidingDistinct}
 
 
