@@ -72,10 +72,10 @@ class Responses:
             known[2] = max(known[2], float(here.max()))
 
     def percentile(self, share: float) -> float:
-        """The response time that this share of the answers did not exceed, rounded up to 10 ms."""
+        """The response time that this share of the answers did not exceed, rounded up to 10 ms; the longest at most."""
         if not self.count:
             return 0.0
-        return (int(np.searchsorted(np.cumsum(self.histogram), share * self.count)) + 1) / 100
+        return min((int(np.searchsorted(np.cumsum(self.histogram), share * self.count)) + 1) / 100, self.most)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,10 +62,15 @@ def run_demo(folder: Path, *, speed: float, traffic: TrafficConfig = TRAFFIC, da
         say(console, f"{verdict}\n")
         say(console, f"4. report: {report.absolute()}")
         say(console, f"done in {time.monotonic() - begin:.0f} s. The pond stays; ask it yourself:")
-        statement = "SELECT xway, dir, seg, COUNT(*) AS reports FROM reports GROUP BY ALL ORDER BY reports DESC LIMIT 5"
-        say(console, f'  millpond sql --pond {config.out / "pond"} "{statement}"')
+        statement = "SELECT dir, seg, COUNT(*) AS reports FROM reports GROUP BY dir, seg ORDER BY reports DESC LIMIT 5"
+        say(console, f'  {_command()} sql --pond {config.out / "pond"} "{statement}"')
         say(console, "The application is SQL: src/linear_road/linear_road.sql")
         return verdict.ok
+
+
+def _command() -> str:
+    """How to call millpond from here."""
+    return "millpond" if shutil.which("millpond") else os.path.relpath(Path(sys.executable).with_name("millpond"))
 
 
 @contextmanager
