@@ -315,7 +315,7 @@ def judge(
     console: Console, input: Path, output: Path, tolls: Path | None, segments: Path | None, today: int, late_ok: bool,
     start: int | None = None,
 ) -> Verdict:  # fmt: skip
-    """Validate with a progress bar; the verdict is kept beside the output of a run."""
+    """Validate with a progress bar; the verdict is kept beside the output of a run, if it is about the run's own input."""
     from linear_road import run_folder, validator
     from linear_road.progress import Bars
 
@@ -324,7 +324,7 @@ def judge(
             input, output, tolls=tolls, segments=segments, today=today, late_ok=late_ok, start=start,
             on_progress=lambda p: bars.move(p.stage, p.share),
         )  # fmt: skip
-    if (output.parent / run_folder.BEGUN).exists():
+    if run_folder.known(output.parent).get("input") == str(input.absolute()):
         (output.parent / "verdict.json").write_text(verdict.to_json(), "utf-8")
     return verdict
 

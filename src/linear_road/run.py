@@ -34,6 +34,7 @@ from linear_road.answers import Clock, Writer
 from linear_road.driver import Journal, read_journal, seconds_of
 from linear_road.meters import Meters
 from linear_road.one_time import OneTimeQueries
+from linear_road.survey import survey
 
 POLL: Final = 0.03
 TICK: Final = "300ms"
@@ -90,6 +91,7 @@ class Run:
         out = config.out
         self._input = out / "input"
         self._journal, self._taken = out / "driver.csv", out / "taken"
+        self._reports: int | None = None  # in the input, once that is asked
         for folder in (out, self._input):
             folder.mkdir(parents=True, exist_ok=True)
         self._lock = (out / "lock").open("w")
@@ -212,7 +214,7 @@ class Run:
             if ended:
                 if self._driver.returncode:
                     raise RuntimeError(f"the driver failed: {_last_line(self.config.out / 'driver.log')}")
-                if not handed or answered > handed[-1].last:
+                if not handed or answered > handed[-1].last or self._has_no_reports(handed[-1].last):
                     break
             if not written:
                 time.sleep(POLL)
@@ -226,6 +228,15 @@ class Run:
     def _fast(self) -> int:
         """The second from which on hand-overs are timed."""
         return -1 if self.config.fast_until is None else self.config.fast_until
+
+    def _has_no_reports(self, last: int) -> bool:
+        """Whether what is not answered never will be: queries over reports have no time when the input has none of these."""
+        known = [self.db.now(a.query) for a in application.ANSWERS]
+        if None not in known or not any(known) or any(k is not None and k <= last for k in known):
+            return False
+        if self._reports is None:
+            self._reports = survey(self.config.input).reports
+        return not self._reports
 
     def _answered(self) -> int:
         known = [self.db.now(a.query) for a in application.ANSWERS]

@@ -44,7 +44,7 @@ def survey(path: Path, on_share: OnShare = lambda share: None) -> Facts:
     directions: set[tuple[int, int]] = set()
     try:
         for share, batch in _pieces(path):
-            kind, time, xway, direction = (batch.column(i).to_numpy() for i in range(4))
+            kind, time, xway, direction = (batch.column(name).to_numpy() for name in _COLUMNS)
             if not len(time):
                 continue
             _check_order(path, tuples, last, time)
@@ -55,11 +55,25 @@ def survey(path: Path, on_share: OnShare = lambda share: None) -> Facts:
             directions |= {divmod(int(pair), 2) for pair in pairs}
             on_share(share)
     except pa.ArrowInvalid as problem:
-        detail = str(problem).removeprefix("CSV parse error: ")
+        detail = _bad_row(path) or str(problem).removeprefix("CSV parse error: ")
         raise millpond.IntakeError(f'"{path}" is no input of Linear Road', detail=detail, hint=_FORMAT) from problem
     if not tuples:
         raise millpond.IntakeError(f'"{path}" has no tuples', hint=_FORMAT)
     return Facts(tuples, reports, first, last, len(directions) / 2)
+
+
+def _bad_row(path: Path) -> str:
+    """The first row of a CSV file that is not what it should be, told by its number; nothing if there is none."""
+    if path.suffix == ".parquet":
+        return ""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            fields = line.rstrip(b"\r\n").split(b",")
+            if len(fields) == len(records.INPUT.names) and all(f.removeprefix(b"-").isdigit() for f in fields):
+                continue
+            if line.strip():
+                return f"Row {number:,} is {line[:200].decode('utf-8', 'replace').rstrip()!r}."
+    return ""
 
 
 def _check_order(path: Path, before: int, last: int, time: Any) -> None:
@@ -93,6 +107,6 @@ def _pieces(path: Path) -> Iterator[tuple[float, pa.RecordBatch]]:
     size = max(path.stat().st_size, 1)
     with pa.OSFile(str(path)) as source:
         options = pa.csv.ReadOptions(column_names=records.INPUT.names, block_size=16 << 20)
-        converting = pa.csv.ConvertOptions(column_types=records.INPUT, include_columns=list(_COLUMNS))
+        converting = pa.csv.ConvertOptions(column_types=records.INPUT)
         for batch in pa.csv.open_csv(source, options, convert_options=converting):
             yield source.tell() / size, batch

@@ -59,15 +59,12 @@ def summarise(batches: Iterable[pa.RecordBatch], folder: Path, today: int = 1) -
                 sums[number, part].reshape(cells)[low : low + len(found)] += found.astype(np.int32)
     folder.mkdir(parents=True, exist_ok=True)
     for part, name in enumerate(("lav", "cnt")):
-        shape = (len(sums), *sums.shape[2:])
-        means = np.zeros(shape)
-        if len(sums):
-            means = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", np.float64, shape)
-            with np.errstate(invalid="ignore"):
-                for number, one in enumerate(sums):
-                    means[number] = one[part] / one[2]
-        else:
-            np.save(folder / f"{name}.npy", means)
+        with (folder / f"{name}.npy").open("wb") as file:  # not through a map: a full disk would end the process
+            shape = (len(sums), *sums.shape[2:])
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+            for one in sums:
+                with np.errstate(invalid="ignore"):
+                    file.write((one[part] / one[2]).astype("<f8").tobytes())
     return rows
 
 

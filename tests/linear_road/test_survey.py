@@ -56,11 +56,13 @@ def test_order_is_checked_across_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("0,1,2\n", "Expected 15 columns, got 3"),
-        ("Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos,QID,Sinit,Send,DOW,TOD,Day\n", "invalid value 'Type'"),
+        ("0,1,2\n", "Row 1 is '0,1,2'."),
+        (ROW.format(t=1) + ROW.format(t=2).replace("27000", "far"), "Row 2 is '0,2,1,50,0,1,0,5,far,"),
+        (ROW.format(t=1) * 3 + "0,1,2\n", "Row 4 is '0,1,2'."),
+        ("Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos,QID,Sinit,Send,DOW,TOD,Day\n", "Row 1 is 'Type,"),
         ("", "Empty CSV file"),
     ],
-    ids=["fields", "header", "empty"],
+    ids=["fields", "letters", "fields later", "header", "empty"],
 )
 def test_other_files_are_refused_with_the_format(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "input.csv"
