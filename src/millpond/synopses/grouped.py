@@ -37,6 +37,7 @@ from millpond.synopses.canonical import interval, ratio_error, spread_for
 from millpond.synopses.cascade import Entries, pass_level
 from millpond.synopses.layout import Floats, Ints, Reader, Writer, unseal
 from millpond.synopses.rings import Rings, Stamps, grown, shifted
+from millpond.synopses.slots import Slotted
 
 SHORT_WINDOW = 1 << 30
 # Rows that stand in memory together when two synopses are merged.
@@ -51,7 +52,7 @@ class Estimates(NamedTuple):
     upper: Ints | Floats
 
 
-class _Grouped:
+class _Grouped(Slotted):
     """Columns: total, first time (see `Canonical.first`) and number of sizes in use per group; a `Rings` for each size."""
 
     KIND: ClassVar[bytes]
@@ -74,14 +75,6 @@ class _Grouped:
         self._levels: list[Rings] = []
 
     # What it is
-
-    @property
-    def window(self) -> int:
-        return self.timeline.window
-
-    def __len__(self) -> int:
-        """One more than the largest slot seen."""
-        return self._groups
 
     def parameters(self) -> tuple[Any, ...]:
         return (self.eps, self.window)
@@ -268,12 +261,7 @@ class _Grouped:
     def absorb(self, other: Self, slots: npt.ArrayLike) -> None:
         """Give `slots`, which hold nothing here, what the groups 0, 1, ... of `other` have. Where the time line stands here it
         stays, so that rows of other groups can follow from there; those of these groups must be later than what they have."""
-        if type(self) is not type(other) or self.parameters() != other.parameters():
-            raise SynopsisError(f"{self!r} does not take {other!r} in", detail="They must have the same parameters.")
-        groups = whole_numbers("slots", slots)
-        if len(groups) != len(other):
-            raise SynopsisError(f"there are {len(groups)} slots for {len(other)} groups")
-        self.reserve(int(groups.max(initial=-1)) + 1)
+        groups = self._room_for(other, slots)
         if self._base is None:
             self._base = other._base
         shift = other._origin - self._origin
@@ -329,10 +317,7 @@ class _Grouped:
 
     def merge(self, other: Self) -> Self:
         """Slot by slot, both streams together; changes neither. One more generation of merging, as in `ExponentialHistogram`."""
-        if type(self) is not type(other) or self.parameters() != other.parameters():
-            raise SynopsisError(
-                f"{self!r} and {other!r} do not merge", detail="They must be of one kind and have the same parameters."
-            )
+        self._check_mergeable(other)
         groups = max(len(self), len(other))
         if not self._total.any() or not other._total.any():
             both = self.from_bytes((self if self._total.any() else other).to_bytes())
@@ -423,9 +408,6 @@ class _Grouped:
         made._read_own(reader)
         reader.end()
         return made
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}{self.parameters()}"
 
 
 class GroupedExponentialHistogram(_Grouped):

@@ -19,6 +19,7 @@ from millpond.synopses.distinct import cardinalities, places_of, precision_for
 from millpond.synopses.grouped import Estimates
 from millpond.synopses.hashing import hashed
 from millpond.synopses.layout import Ints, Writer, unseal
+from millpond.synopses.slots import Slotted
 
 _RANK: Final = 6
 """Bits of a rank."""
@@ -28,7 +29,7 @@ _AT_ONCE: Final = 1 << 12
 """Groups whose registers are counted at once."""
 
 
-class GroupedSlidingDistinct:
+class GroupedSlidingDistinct(Slotted):
     """How many different values, for each group, in any window up to `window`; within eps in at least `rate` of all cases."""
 
     KIND: ClassVar[bytes] = b"GDIS"
@@ -47,14 +48,6 @@ class GroupedSlidingDistinct:
         self._new_places, self._new_last = nothing, nothing
 
     # What it is
-
-    @property
-    def window(self) -> int:
-        return self.timeline.window
-
-    def __len__(self) -> int:
-        """One more than the largest slot seen."""
-        return self._groups
 
     def parameters(self) -> tuple[Any, ...]:
         return (self.eps, self.window, self.rate, self.seed)
@@ -138,12 +131,7 @@ class GroupedSlidingDistinct:
 
     def absorb(self, other: Self, slots: npt.ArrayLike) -> None:
         """Give `slots`, which hold nothing here, what the groups 0, 1, ... of `other` have; see `GroupedExponentialHistogram`."""
-        if type(self) is not type(other) or self.parameters() != other.parameters():
-            raise SynopsisError(f"{self!r} does not take {other!r} in", detail="They must have the same parameters.")
-        groups = whole_numbers("slots", slots)
-        if len(groups) != len(other):
-            raise SynopsisError(f"there are {len(groups)} slots for {len(other)} groups")
-        self.reserve(int(groups.max(initial=-1)) + 1)
+        groups = self._room_for(other, slots)
         other._settle()
         self._put(groups[other._places >> self._bits], other._places, other._last)
 
@@ -191,10 +179,7 @@ class GroupedSlidingDistinct:
 
     def merge(self, other: Self) -> Self:
         """Slot by slot, both streams together; changes neither, and nothing is lost."""
-        if type(self) is not type(other) or self.parameters() != other.parameters():
-            raise SynopsisError(
-                f"{self!r} and {other!r} do not merge", detail="They must be of one kind and have the same parameters."
-            )
+        self._check_mergeable(other)
         both = type(self)(*self.parameters())
         both.reserve(max(len(self), len(other)))
         both.timeline.now = max(self.timeline.now, other.timeline.now)
@@ -223,9 +208,6 @@ class GroupedSlidingDistinct:
         made._places, made._last = reader.array(), reader.array()
         reader.end()
         return made
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}{self.parameters()}"
 
 
 def _newest(places: Ints, times: Ints) -> tuple[Ints, Ints]:

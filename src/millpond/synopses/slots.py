@@ -1,0 +1,49 @@
+"""What synopses of very many groups have in common: groups are slots, numbered from 0 by the caller, on one time line."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy.typing as npt
+
+from millpond.synopses.base import SynopsisError, Timeline, whole_numbers
+from millpond.synopses.layout import Ints
+
+
+class Slotted:
+    timeline: Timeline
+    _groups: int
+
+    @property
+    def window(self) -> int:
+        return self.timeline.window
+
+    def __len__(self) -> int:
+        """One more than the largest slot seen."""
+        return self._groups
+
+    def parameters(self) -> tuple[Any, ...]:
+        """With which another one is made that this one merges with."""
+        raise NotImplementedError
+
+    def reserve(self, groups: int) -> None:
+        """Room for slots below `groups`."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self.parameters()}"
+
+    def _check_mergeable(self, other: Self) -> None:
+        if type(self) is not type(other) or self.parameters() != other.parameters():
+            raise SynopsisError(
+                f"{self!r} and {other!r} do not merge", detail="They must be of one kind and have the same parameters."
+            )
+
+    def _room_for(self, other: Self, slots: npt.ArrayLike) -> Ints:
+        """The slots that take the groups 0, 1, ... of `other` in, one for each."""
+        self._check_mergeable(other)
+        groups = whole_numbers("slots", slots)
+        if len(groups) != len(other):
+            raise SynopsisError(f"there are {len(groups)} slots for {len(other)} groups")
+        self.reserve(int(groups.max(initial=-1)) + 1)
+        return groups
