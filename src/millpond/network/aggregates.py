@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from millpond.network.approximate import UPTO, Approximated, approximate_shape
+from millpond.network.approximate import Approximated, approximate_shape
 from millpond.network.correlated import Correlations, correlated_shape
 from millpond.network.history import History
 from millpond.network.kinds import APPROXIMATE, CORRELATED
 from millpond.network.prepare import Prepared
 from millpond.network.running import Running, shape_of
+from millpond.network.summarised import UPTO, Summarised
 
 Held = Running | Approximated | Correlations
 
@@ -36,23 +37,25 @@ def held_for(prepared: Prepared, kind: str, schema: pa.Schema, upto: int) -> Hel
         approximate, interval = approximate_shape(prepared), prepared.interval(use)
         assert approximate is not None
         assert interval is not None
-        return Approximated(approximate, schema, upto, interval, prepared.slide, _words(prepared, approximate))
+        what = _words(prepared, approximate, interval, prepared.slide)
+        return Approximated(approximate, schema, upto, interval, prepared.slide, what)
     if kind == CORRELATED:
         correlated = correlated_shape(prepared)
         assert correlated is not None
         assert use.window is not None
         assert use.window.landmark is not None
-        return Correlations(correlated, schema, upto, prepared.unit.ticks(use.window.landmark))
+        between = prepared.unit.ticks(use.window.landmark)
+        return Correlations(correlated, schema, upto, between, _words(prepared, correlated, between))
     return Running(shape_of(prepared.bound.tree, use.columns), schema, upto)
 
 
-def _words(prepared: Prepared, shape: object) -> str:
+def _words(prepared: Prepared, *held: object) -> str:
     """What the synopses of a query are: queries of the same words hold the same. None where a function of the user decides
     which rows there are, as nobody knows whether it has changed."""
-    where = prepared.bound.tree.args.get("where")
+    where = (prepared.bound.written or prepared.bound.tree).args.get("where")
     if prepared.bound.functions:
         return ""
-    return repr((shape, prepared.interval(prepared.streams[0]), prepared.slide, where.sql() if where else ""))
+    return repr((*held, where.sql() if where else ""))
 
 
 def past_of(held: Held, history: History, stream: str) -> Iterator[pa.Table]:
@@ -60,17 +63,16 @@ def past_of(held: Held, history: History, stream: str) -> Iterator[pa.Table]:
     if isinstance(held, Running):
         yield from history.parts(stream, held.upto)
         return
-    if isinstance(held, Approximated) and held.what:
+    if held.what:
         kept = history.kept(stream, held.what, held.upto, held.schema, UPTO)
         if kept is not None:
             held.restore(*kept)
     for low, high in held.past():
         yield history.rows(stream, low, high)
-    if isinstance(held, Approximated):
-        held.filled()
+    held.filled()
 
 
-def worth_keeping(prepared: Prepared, held: Held | None) -> Iterator[tuple[str, str, int, Approximated]]:
+def worth_keeping(prepared: Prepared, held: Held | None) -> Iterator[tuple[str, str, int, Summarised]]:
     """Stream, what it is, up to which time, and what is held, where a snapshot saves much."""
-    if isinstance(held, Approximated) and held.what and held.is_large:
+    if isinstance(held, Summarised) and held.what and held.is_large:
         yield prepared.streams[0].table.name, held.what, held.upto, held

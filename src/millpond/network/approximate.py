@@ -21,9 +21,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.arrow import integers
-from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
 from millpond.network.shapes import Item, Shape, by_time, shape_of_items, stretches
+from millpond.network.summarised import NEVER, Summarised
+from millpond.network.summarised import Part as Kept
 from millpond.query.approximate import mark_of
 from millpond.schema import Schema
 from millpond.synopses import Estimates, GroupedExponentialHistogram, GroupedSlidingDistinct, GroupedSlidingSum
@@ -39,10 +40,7 @@ MOST = 1 << 53
 """The largest value that is summed."""
 MOST_SQUARED = 1 << 26
 """The largest value whose square is."""
-UPTO = "upto"
-_WORTH = 1 << 20  # rows from which on a snapshot is worth while
 _FEW = 1024  # groups that are kept in any case
-_NEVER = -(1 << 62)
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,8 @@ class Clock:
         return halves
 
 
-class Approximated:
-    """The synopses of all groups, up to `upto`. `what` are the words of its snapshots; without any there are none."""
+class Approximated(Summarised):
+    """The synopses of all groups, up to `upto`."""
 
     def __init__(
         self,
@@ -181,17 +179,9 @@ class Approximated:
         slide: int | None,
         what: str = "",
     ) -> None:
-        self.shape = shape
-        self.upto = upto
-        self.what = what
-        self._taken = 0  # rows, of any time
-        self._since: int | None = (
-            None  # while it is filled: from when on rows are missing, and up to when each group has them
-        )
-        self._stands: Ints | None = None
+        super().__init__(shape, schema, upto, what)
         self._interval = interval
         self._clock = Clock(interval, slide)
-        self._groups = Groups(schema, shape.groups)
         # A group's number changes when others are let go, its place in the synopses does not.
         self._place: Ints = np.zeros(0, dtype=np.int64)
         self._free: Ints = np.zeros(0, dtype=np.int64)
@@ -203,18 +193,13 @@ class Approximated:
         self._make_room()
 
     @property
-    def rows(self) -> int:
-        return self._groups.size
-
-    @property
     def bytes(self) -> int:
         arrays = [self._place, self._free, self._last, *self._last_value.values()]
         return sum(a.nbytes for a in arrays) + sum(m.nbytes for m in self._made.values()) + self._groups.bytes
 
     def past(self) -> Iterator[tuple[int, int]]:
         """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
-        begin = self.upto - self._interval
-        return stretches(begin if self._since is None else max(begin, self._since + 1), self.upto)
+        return stretches(self._past_since(self.upto - self._interval), self.upto)
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows, which come after all that were brought in."""
@@ -226,8 +211,8 @@ class Approximated:
         times = self._clock(moments)
         groups = self._groups.find(rows, len(moments))
         self._make_room()
-        if self._stands is not None:
-            missing = moments > self._stands[groups]
+        missing = self._missing(groups, moments)
+        if missing is not None:
             rows = rows.filter(pa.array(missing)) if rows.num_columns else rows
             groups, times = groups[missing], times[missing]
             if not len(groups):
@@ -265,7 +250,7 @@ class Approximated:
         return pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
 
     def _make_room(self) -> None:
-        """A place for each new group."""
+        super()._make_room()
         new = self._groups.size - len(self._place)
         if new <= 0:
             return
@@ -273,11 +258,9 @@ class Approximated:
         fresh = self._used + np.arange(new - len(old))
         self._used += len(fresh)
         self._place = np.concatenate([self._place, old, fresh])
-        nothing = np.full(new, _NEVER)
+        nothing = np.full(new, NEVER)
         self._last = np.concatenate([self._last, nothing])
         self._last_value = {c: np.concatenate([v, nothing]) for c, v in self._last_value.items()}
-        if self._stands is not None:
-            self._stands = np.concatenate([self._stands, nothing])
         for synopsis in self._made.values():
             synopsis.reserve(self._used)
 
@@ -296,60 +279,29 @@ class Approximated:
         self._last_value = {c: v[moved] for c, v in self._last_value.items()}
         return np.arange(len(live))
 
-    # -- snapshots --------------------------------------------------------------------------------------------------------
+    # -- snapshots -------------------------------------------------------------------------------------------------------
 
     @property
-    def is_large(self) -> bool:
-        """Whether filling it from history would take long."""
-        return self._taken >= _WORTH
-
-    @property
-    def schema(self) -> pa.Schema:
-        states = [(f"state{i}", pa.large_binary()) for i in range(len(self._made))]
-        return pa.schema([(UPTO, pa.int64()), ("groups", pa.large_binary()), *states])
+    def states(self) -> int:
+        return len(self._made)
 
     @property
     def size(self) -> int:
-        """Places that are or were used: a group keeps its place, so that it is in one part."""
+        """Places that are or were used: a group keeps its place until it is let go, so that it is in one part."""
         return self._used
 
     def part(self, begin: int, end: int) -> pa.Table:
-        """One row: the groups at these places, with their values and times, and their synopses."""
         numbers = np.flatnonzero((self._place >= begin) & (self._place < end))
-        columns = [self._groups.column(name, numbers) for name in self.shape.groups]
-        columns += [pa.chunked_array([pa.array(v[numbers])]) for v in (self._last, *self._last_value.values())]
-        groups = pa.Table.from_arrays(columns, names=[str(i) for i in range(len(columns))])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, groups.schema) as writer:
-            writer.write_table(groups)
+        times = [pa.array(v[numbers]) for v in (self._last, *self._last_value.values())]
         states = [synopsis.part(self._place[numbers]).to_bytes() for synopsis in self._made.values()]
-        row = [[self.upto], [sink.getvalue().to_pybytes()], *([state] for state in states)]
-        return pa.Table.from_arrays(
-            [pa.array(v, f.type) for v, f in zip(row, self.schema, strict=True)], schema=self.schema
-        )
+        return self._packed(numbers, times, states)
 
-    def restore(self, parts: pa.Table, since: int) -> None:
-        """Begin with a snapshot: each part stands at its own time, none before `since`. Of a group in two parts the later is
-        right: it was let go and came again."""
-        self._since, self._stands = since, np.full(len(self._place), _NEVER)
-        self._taken = _WORTH
-        number = len(self.shape.groups)
-        for row in parts.sort_by(UPTO).to_pylist():
-            with pa.ipc.open_stream(row["groups"]) as reader:
-                kept = reader.read_all()
-            named = kept.select(range(number)).rename_columns(list(self.shape.groups))
-            groups = self._groups.find(named, kept.num_rows)
-            self._make_room()
-            self._stands[groups] = row[UPTO]
-            last, *values = (kept.column(i).to_numpy() for i in range(number, kept.num_columns))
-            self._last[groups] = last
-            for column, value in zip(self._last_value.values(), values, strict=True):
-                column[groups] = value
-            places = self._place[groups]
-            for i, synopsis in enumerate(self._made.values()):
-                synopsis.clear(places)
-                synopsis.absorb(synopsis.from_bytes(row[f"state{i}"]), places)  # type: ignore[arg-type]
-
-    def filled(self) -> None:
-        """All rows up to `upto` are in."""
-        self._since = self._stands = None
+    def _absorb(self, part: Kept) -> None:
+        last, *values = (column.to_numpy() for column in part.columns)
+        self._last[part.groups] = last
+        for column, value in zip(self._last_value.values(), values, strict=True):
+            column[part.groups] = value
+        places = self._place[part.groups]
+        for synopsis, state in zip(self._made.values(), part.states, strict=True):
+            synopsis.clear(places)
+            synopsis.absorb(synopsis.from_bytes(state), places)  # type: ignore[arg-type]

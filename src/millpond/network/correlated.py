@@ -23,6 +23,7 @@ from millpond.errors import EngineError
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
 from millpond.network.shapes import Item, Shape, shape_of_items, stretches
+from millpond.network.summarised import Part, Summarised, packed, unpacked
 from millpond.query.correlated import End, mark_of
 from millpond.schema import Schema
 from millpond.synopses import CorrelatedAggregate
@@ -101,7 +102,7 @@ class _Kept:
         self._shown: Floats = np.zeros((len(_SHOWN), 0))
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         m = self._measure
         channels = {"count": 1, "sum": 2}.get(m.function, 3)
         numbers = 8 * (m.buckets + 5 * channels * (m.buckets + 2))
@@ -152,6 +153,30 @@ class _Kept:
                 synopsis.add_many(None, (self._x[group, :had], self._y[group, :had]))
             synopsis.add_many(None, (x[rows], y[rows]))
 
+    def part(self, groups: Ints) -> bytes:
+        """What is held of some groups."""
+        counts = self._counts[groups]
+        few = np.where(counts > self._most, 0, counts)
+        held = np.arange(self._most) < few[:, None]
+        offsets = pa.array(np.r_[0, np.cumsum(few)].astype(np.int64))
+        rows = [pa.LargeListArray.from_arrays(offsets, pa.array(v[groups][held])) for v in (self._x, self._y)]
+        many = [s.to_bytes() if (s := self._many.get(g)) is not None else None for g in groups.tolist()]
+        table = pa.Table.from_arrays([pa.array(counts), *rows, pa.array(many, pa.large_binary())], names=list("cxym"))
+        return packed(table)
+
+    def absorb(self, groups: Ints, data: bytes) -> None:
+        """Take groups as `part` gave them."""
+        table = unpacked(data).combine_chunks()
+        counts = table.column(0).to_numpy()
+        self._counts[groups] = counts
+        self._stale[groups] = True
+        few = np.where(counts > self._most, 0, counts)
+        row, place = np.nonzero(np.arange(self._most) < few[:, None])
+        for held, column in ((self._x, table.column(1)), (self._y, table.column(2))):
+            held[groups[row], place] = column.combine_chunks().flatten().to_numpy()
+        for at in np.flatnonzero(counts > self._most).tolist():
+            self._many[int(groups[at])] = CorrelatedAggregate.from_bytes(table.column(3)[at].as_py())
+
     def shown(self, groups: int) -> Floats:
         """Value, lower and upper of each of so many groups."""
         stale = np.flatnonzero(self._stale)
@@ -167,12 +192,11 @@ class _Kept:
         return self._shown[:, :groups].copy()  # Arrow takes it as it is, and the next instant changes ours
 
 
-class Correlations:
+class Correlations(Summarised):
     """The state of all groups since the landmark before `upto`; `between` is the time from one landmark to the next."""
 
-    def __init__(self, shape: Shape[Correlation], schema: pa.Schema, upto: int, between: int) -> None:
-        self.shape = shape
-        self.upto = upto
+    def __init__(self, shape: Shape[Correlation], schema: pa.Schema, upto: int, between: int, what: str = "") -> None:
+        super().__init__(shape, schema, upto, what)
         self._schema = schema
         self._between = between
         self._begin()
@@ -185,16 +209,12 @@ class Correlations:
         self._make_room()
 
     @property
-    def rows(self) -> int:
-        return self._groups.size
-
-    @property
     def bytes(self) -> int:
-        return sum(k.bytes for k in self._kept.values()) + self._groups.bytes
+        return sum(k.nbytes for k in self._kept.values()) + self._groups.bytes
 
     def past(self) -> Iterator[tuple[int, int]]:
         """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
-        return stretches(self._landmark, self.upto)
+        return stretches(self._past_since(self._landmark), self.upto)
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows, which come after all that were brought in, up to `upto`."""
@@ -206,9 +226,14 @@ class Correlations:
         if not len(moments):
             return
         if (moments[1:] < moments[:-1]).any():
-            rows = rows.take(pa.array(np.argsort(moments, kind="stable")))
+            order = np.argsort(moments, kind="stable")
+            rows, moments = rows.take(pa.array(order)), moments[order]
         groups = self._groups.find(rows, len(moments))
         self._make_room()
+        missing = self._missing(groups, moments)
+        if missing is not None:
+            rows, groups = rows.filter(pa.array(missing)), groups[missing]
+        self._taken += len(groups)
         numbers = {name: _numbers(rows.column(name)) for name in self.shape.needs}
         for measure, kept_of in self._kept.items():
             kept_of.add(groups, numbers[measure.x], numbers[measure.columns[-1]])
@@ -232,8 +257,30 @@ class Correlations:
         return pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
 
     def _make_room(self) -> None:
+        super()._make_room()
         for kept in self._kept.values():
             kept.make_room(self._groups.size)
+
+    # -- snapshots -------------------------------------------------------------------------------------------------------
+
+    @property
+    def states(self) -> int:
+        return len(self._kept)
+
+    @property
+    def size(self) -> int:
+        return self._groups.size
+
+    def part(self, begin: int, end: int) -> pa.Table:
+        numbers = np.arange(begin, max(begin, min(end, self._groups.size)))
+        return self._packed(numbers, [], [kept.part(numbers) for kept in self._kept.values()])
+
+    def _is_of_now(self, upto: int) -> bool:
+        return upto >= self._landmark
+
+    def _absorb(self, part: Part) -> None:
+        for kept, state in zip(self._kept.values(), part.states, strict=True):
+            kept.absorb(part.groups, state)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:

@@ -99,6 +99,6 @@ def by_time(window: Window | None) -> bool:
 
 def stretches(begin: int, upto: int) -> Iterator[tuple[int, int]]:
     """A time cut into at most SLICES parts, in order; both ends belong to each."""
-    step = -(-(upto - begin + 1) // SLICES)
+    step = max(1, -(-(upto - begin + 1) // SLICES))
     for low in range(begin, upto + 1, step):
         yield low, min(low + step - 1, upto)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import approximate, runner
+from millpond.network import approximate, runner, summarised
 from millpond.network.approximate import Approximated, Clock, Measure
 from millpond.network.shapes import SLICES, Item, Shape
 
@@ -226,7 +226,7 @@ def test_a_restart_reads_the_rows_since_the_snapshot_only(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 3)
-    monkeypatch.setattr(approximate, "_WORTH", 1)
+    monkeypatch.setattr(summarised, "_WORTH", 1)
     used: list[int] = []
     restore = Approximated.restore
 

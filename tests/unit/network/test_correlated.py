@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import correlated
+from millpond.network import correlated, runner, summarised
 from millpond.network.correlated import Correlation, Correlations
 from millpond.network.shapes import Item, Shape
 from millpond.synopses.correlated import Limit, Predicate, exactly
@@ -90,6 +90,49 @@ def hold_and_restart(shape: Shape, calls: list[Call], rows: list[tuple], chosen:
     assert listed(again.content()) == listed(content)
 
 
+@pytest.mark.parametrize("groups", [("k", "name"), ("k",), ()], ids=["two columns", "one integer", "none"])
+@settings(max_examples=10, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10_000), between=st.sampled_from([7, 30, 1000]), share=st.integers(1, 4))
+def test_a_snapshot_taken_over_many_ticks_and_the_rows_since_are_the_state(
+    groups: tuple[str, ...], data: Any, seed: int, between: int, share: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (int(rng.integers(t // 20, t // 20 + 6)), str(rng.choice(["a", "b"])), int(rng.integers(-5, 90)), 1.5, t)
+        for t in np.sort(rng.integers(0, 90, 500)).tolist()
+    ]
+    calls = data.draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3, unique=True))
+    shape = Shape(groups, (*(Item(g) for g in groups), *(Item("", measure(c), s) for c in calls for s in SHOWN)))
+    begin, end = data.draw(st.integers(0, 29)) * 3, 87
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(correlated, "KEPT", data.draw(st.sampled_from([0, 3, 32])))
+        held, again = Correlations(shape, SCHEMA, -1, between, "words"), None
+        parts: list[pa.Table] = []
+        at = size = 0
+        for instant in range(0, end + 1, 3):
+            part = [r for r in rows if held.upto < r[4] <= instant]
+            held.upto = instant
+            held.take_in(table(part), np.array([r[4] for r in part], dtype=np.int64))
+            if instant == begin:
+                at, size = 0, held.size
+            if at < size:
+                parts.append(held.part(at, min(size, at + share)))
+                at += share
+        again = Correlations(shape, SCHEMA, end, between, "words")
+        if parts and at >= size:
+            again.restore(pa.concat_tables(parts), begin)
+        assert all(low > begin for low, _ in again.past()) or at < size or not parts
+        for low, high in again.past():
+            part = [r for r in rows if low <= r[4] <= high]
+            again.take_in(table(part), np.array([r[4] for r in part], dtype=np.int64))
+        again.filled()
+        assert listed(again.content()) == listed(held.content())
+        for state in (held, again):
+            state.upto = 90
+            state.take_in(table([(1, "a", 5, 0.5, 90)]), np.array([90]))
+        assert listed(again.content()) == listed(held.content())
+
+
 def test_history_is_read_from_the_landmark_on() -> None:
     shape = Shape((), (Item("", measure(CALLS[0]), "value"),))
     for between, upto in ((1, 5), (60, 59), (60, 60), (86_400, -1), (86_400_000_000, 1_700_000_000_000_000)):
@@ -147,6 +190,40 @@ def test_continuous_queries_hold_the_truth_at_each_instant_also_after_a_restart(
             for i, call in enumerate(CALLS):
                 numbers = [answer[f"c{i}{suffix}"] for suffix in ("", "_lower", "_upper")]
                 call.check(numbers, window, exact=query == "exact")
+
+
+@pytest.mark.parametrize("key", ["k", "x"], ids=["in shards", "whole"])
+def test_a_restart_reads_the_rows_since_the_snapshot_only(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 3)
+    monkeypatch.setattr(summarised, "_WORTH", 1)
+    used: list[int] = []
+    restore = Correlations.restore
+
+    def watched(self: Correlations, parts: pa.Table, since: int) -> None:
+        used.append(since)
+        restore(self, parts, since)
+
+    monkeypatch.setattr(Correlations, "restore", watched)
+    sent = []
+    items = ", ".join(item for i, call in enumerate(CALLS[::9]) for item in call.all(f"c{i}"))
+    for closing in ((), (5, 9)):
+        rng = np.random.default_rng(8)
+        folder = tmp_path / f"pond{len(closing)}"
+        db = millpond.connect(folder, shards=2)
+        db.sql(f"CREATE STREAMING TABLE r (k INT, x INT, y INT, t BIGINT) TIMESTAMP BY t SHARD BY {key}")
+        db.sql(f"CREATE CONTINUOUS QUERY near RANGE UNBOUNDED AS SELECT k, {items} {SOURCE} SAMPLE INTERVAL '5' SECOND")
+        for turn in range(12):
+            feed(db, rng, 1 + 7 * turn, 8 + 7 * turn)
+            if turn in closing:
+                db.close()
+                db = millpond.connect(folder)
+        sent.append(listed(db.sql("SELECT * FROM near").arrow()))
+        db.close()
+    assert used
+    assert min(used) > 0
+    assert sent[0] == sent[1]
 
 
 @pytest.fixture(scope="module")
