@@ -27,8 +27,9 @@ def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
         exec(compile(block, page, "exec"), names)
 
 
-def test_sql_blocks_run(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs/sql.md").read_text(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize("page", ["docs/sql.md", "docs/synopses.md"])
+def test_sql_blocks_run(page: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```sql\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
     with millpond.connect(tmp_path / "pond", auto_archive=False) as pond:
         for block in blocks:

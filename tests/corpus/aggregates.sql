@@ -74,8 +74,27 @@ SELECT vid FROM posreports WHERE count(*) > 1;
 -- on: spark
 SELECT first(vid) AS a, any_value(1) AS b FROM owners;
 -- deviation
--- on: spark
 SELECT stddev(spd) AS a, var_pop(spd) AS b FROM posreports;
+-- deviations of groups
+SELECT vid, stddev_samp(spd) AS a, stddev_pop(pos) AS b, variance(spd) AS c, var_samp(t) AS d, var_pop(spd * 2.5e0) AS e, count(*) AS n FROM posreports GROUP BY vid;
+-- deviations of nothing
+SELECT stddev(spd) AS a, stddev_pop(spd) AS b, var_pop(spd) AS c, corr(spd, pos) AS d, covar_pop(spd, pos) AS e FROM posreports WHERE t < 0;
+-- deviations of one row
+SELECT stddev(spd) AS a, stddev_pop(spd) AS b, var_pop(spd) AS c, corr(spd, pos) AS d, covar_samp(spd, pos) AS e FROM (SELECT * FROM posreports ORDER BY t, vid LIMIT 1);
+-- deviations of some rows
+SELECT seg, stddev(spd) FILTER (WHERE lane > 1) AS a, corr(spd, pos) FILTER (WHERE lane > 1) AS b, var_pop(DISTINCT spd) AS c FROM posreports GROUP BY seg;
+-- deviations of doubles with nulls
+SELECT sensor, stddev(value) AS a, corr(value, n) AS b, covar_samp(n, value) AS c FROM readings GROUP BY sensor;
+-- deviations of decimals
+-- on: spark
+SELECT sensor, stddev(amount) AS a FROM readings GROUP BY sensor;
+-- correlations
+SELECT seg, corr(spd, pos) AS a, covar_pop(spd, t) AS b, covar_samp(spd, vid) AS c, corr(spd, 1) AS d FROM posreports GROUP BY seg;
+-- a series with another
+SELECT corr(a.spd, b.spd) AS c, count(*) AS n FROM posreports a JOIN posreports b ON a.t = b.t AND a.vid < b.vid;
+-- deviation as a window function
+-- on: spark
+SELECT vid, t, stddev(spd) OVER (PARTITION BY vid ORDER BY t) AS a FROM posreports;
 -- quantiles
 -- on: spark
 SELECT median(spd) AS a, percentile(spd, 0.9) AS b FROM posreports;

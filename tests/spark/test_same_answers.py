@@ -62,6 +62,17 @@ WINDOWS = [
         "GROUP BY UPPER(sensor)",
         ordered=False,
     ),
+    _case(
+        "norms",
+        "SELECT seg, APPROX_NORM(vid, 2, 0.1) AS n, FLOOR(1000 * APPROX_NORM_UPPER(spd % 7, 1.5, 0.1)) AS m, "
+        "APPROX_NORM(t, 1, 0.1) AS c, COUNT(*) AS all, CORRELATED_COUNT(spd > AVG(spd)) AS b "
+        "FROM posreports GROUP BY seg HAVING APPROX_NORM(vid, 2, 0.1) > 1 ORDER BY seg",
+    ),
+    _case(
+        "norms of computed groups",
+        "SELECT UPPER(sensor) AS u, APPROX_NORM(LOWER(sensor), 2, 0.1) AS n FROM readings GROUP BY UPPER(sensor)",
+        ordered=False,
+    ),
     _case("interval of timestamps", "SELECT at, sensor FROM readings [INTERVAL '3' HOUR]"),
     _case("newest of each text", "SELECT * FROM readings [sensor ROWS 1]"),
     _case("period", "SELECT * FROM posreports WHERE VALID(posreports) OVERLAPS PERIOD(100, 200)", ordered=False),

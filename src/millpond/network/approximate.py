@@ -22,19 +22,25 @@ from sqlglot import exp
 
 from millpond.arrow import integers
 from millpond.network.prepare import Prepared
-from millpond.network.shapes import Item, Shape, by_time, shape_of_items, stretches
+from millpond.network.shapes import Item, Shape, Values, by_time, shape_of_items, stretches
 from millpond.network.summarised import NEVER, Summarised
 from millpond.network.summarised import Part as Kept
 from millpond.query.approximate import mark_of
-from millpond.schema import Schema
-from millpond.synopses import Estimates, GroupedExponentialHistogram, GroupedSlidingDistinct, GroupedSlidingSum
+from millpond.query.exact import norm_of
+from millpond.synopses import (
+    Estimates,
+    GroupedExponentialHistogram,
+    GroupedSlidingDistinct,
+    GroupedSlidingLp,
+    GroupedSlidingSum,
+)
 from millpond.synopses.base import amounts
 from millpond.synopses.canonical import interval
 from millpond.synopses.hashing import hashed
 from millpond.synopses.means import mean_bounds, mean_part, variance_bounds, variance_part
 
 Ints = npt.NDArray[np.int64]
-Grouped = GroupedExponentialHistogram | GroupedSlidingSum | GroupedSlidingDistinct
+Grouped = GroupedExponentialHistogram | GroupedSlidingSum | GroupedSlidingDistinct | GroupedSlidingLp
 
 MOST = 1 << 53
 """The largest value that is summed."""
@@ -50,6 +56,7 @@ class Measure:
     function: str
     column: str | None
     eps: float
+    p: float = 0.0  # of a norm
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -62,7 +69,7 @@ class Measure:
             return tuple(Part(what, self.column, mean_part(self.eps)) for what in ("count", "sum"))
         if self.function == "var_pop":
             return tuple(Part(what, self.column, variance_part(self.eps)) for what in ("count", "sum", "squares"))
-        return (Part(self.function, self.column, self.eps),)
+        return (Part(self.function, self.column, self.eps, self.p),)
 
     def of(self, parts: Sequence[Estimates]) -> Estimates:
         """Its own estimates from those of its parts. Where there is no value, they mean nothing."""
@@ -78,17 +85,20 @@ class Measure:
 
 @dataclass(frozen=True)
 class Part:
-    """One synopsis: `what` is count, sum, squares (the sum of these) or distinct."""
+    """One synopsis: `what` is count, sum, squares (the sum of these), distinct or norm."""
 
     what: str
     column: str | None
     eps: float
+    p: float = 0.0
 
     def make(self, window: int) -> Grouped:
         if self.what == "count":
             return GroupedExponentialHistogram(self.eps, window)
         if self.what == "distinct":
             return GroupedSlidingDistinct(self.eps, window)
+        if self.what == "norm":
+            return GroupedSlidingLp(self.p, self.eps, window)
         return GroupedSlidingSum(self.eps, window, MOST)
 
     def take_in(self, synopsis: Grouped, places: Ints, times: Ints, column: pa.ChunkedArray | None) -> None:
@@ -99,7 +109,7 @@ class Part:
         known = column.is_valid().to_numpy() if column.null_count else None
         if self.what == "count":
             synopsis.add_many(places, times, known)
-        elif self.what == "distinct":
+        elif self.what in ("distinct", "norm"):
             if known is not None:
                 places, times, column = places[known], times[known], column.drop_null()
             synopsis.add_many(places, times, hashable(column))
@@ -126,14 +136,19 @@ def hashable(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 
 def approximate_shape(prepared: Prepared) -> Shape[Measure] | None:
     """What a query asks that synopses can answer; None if it is of another form."""
-    tree, use = prepared.bound.tree, prepared.streams[0]
+    tree, use = prepared.bound.written or prepared.bound.tree, prepared.streams[0]
     if not by_time(use.window) or use.window is None or use.window.interval is None:
         return None
-    return shape_of_items(prepared, tree, lambda node: _measured(node, use.columns))
+    return shape_of_items(prepared, tree, _measured)
 
 
-def _measured(node: exp.Expr, columns: Schema) -> Item[Measure] | None:
-    mark = mark_of(node)
+def _measured(node: exp.Expr, values: Values) -> Item[Measure] | None:
+    norm, mark = norm_of(node), mark_of(node)
+    if norm is not None:
+        name = values.name(norm.x)
+        if name is None or values.type(name) is None:
+            return None
+        return Item("", Measure("norm", name, norm.eps, norm.p), norm.shown)
     if mark is None:
         return None
     inner = node.this.this
@@ -141,12 +156,11 @@ def _measured(node: exp.Expr, columns: Schema) -> Item[Measure] | None:
         inner = inner.expressions[0]
     if mark.function == "count" and isinstance(inner, (exp.Star, exp.Literal)):
         return Item("", Measure("count", None, mark.eps), mark.shown)
-    if not isinstance(inner, exp.Column):
+    name = values.name(inner)
+    kind = None if name is None else values.type(name)
+    if kind is None or (mark.function in ("sum", "avg", "var_pop") and not kind.is_integer):
         return None
-    kind = columns.find(inner.name, "it").type
-    if mark.function in ("sum", "avg", "var_pop") and not kind.is_integer:
-        return None
-    return Item("", Measure(mark.function, inner.name, mark.eps), mark.shown)
+    return Item("", Measure(mark.function, name, mark.eps), mark.shown)
 
 
 class Clock:

@@ -22,10 +22,10 @@ from millpond.arrow import integers
 from millpond.errors import EngineError
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
-from millpond.network.shapes import Item, Shape, shape_of_items, stretches
+from millpond.network.shapes import Item, Shape, Values, shape_of_items, stretches
 from millpond.network.summarised import Part, Summarised, packed, unpacked
-from millpond.query.correlated import End, mark_of
-from millpond.schema import Schema
+from millpond.query.correlated import End
+from millpond.query.exact import correlated_of
 from millpond.synopses import CorrelatedAggregate
 from millpond.synopses.correlated import Limit, Predicate, exactly
 
@@ -65,21 +65,21 @@ def correlated_shape(prepared: Prepared) -> Shape[Correlation] | None:
     tree, use = prepared.bound.written, prepared.streams[0]
     if tree is None or use.window is None or use.window.landmark is None:
         return None
-    return shape_of_items(prepared, tree, lambda node: _measured(node, use.columns))
+    return shape_of_items(prepared, tree, _measured)
 
 
-def _measured(node: exp.Expr, columns: Schema) -> Item[Correlation] | None:
-    mark = mark_of(node)
+def _measured(node: exp.Expr, values: Values) -> Item[Correlation] | None:
+    mark = correlated_of(node)
     if mark is None:
         return None
-    for value in (mark.x, mark.y):
-        if not isinstance(value, exp.Column) or value.name not in columns:
-            return None
-        kind = columns.find(value.name, "it").type
-        if not kind.is_integer and kind.name not in ("FLOAT", "DOUBLE"):
+    x, y = values.name(mark.x), values.name(mark.y)
+    if x is None or y is None:
+        return None
+    for kind in (values.type(x), values.type(y)):
+        if kind is None or not (kind.is_integer or kind.name in ("FLOAT", "DOUBLE")):
             return None
     predicate = Predicate(mark.independent, _limit(mark.low), _limit(mark.high))  # type: ignore[arg-type]
-    measure = Correlation(mark.function, predicate, mark.x.name, mark.y.name, mark.buckets)
+    measure = Correlation(mark.function, predicate, x, y, mark.buckets)
     return Item("", measure, mark.shown)
 
 

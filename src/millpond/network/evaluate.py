@@ -468,7 +468,10 @@ class Evaluator:
         return self.engine.run(text, {f"{name}_rows": rows}).rename_columns(schema.names).cast(schema)
 
     def _make_running(self, node: Node, upto: int) -> Held:
-        schema = self.inlets[node.prepared.streams[0].table.name].schema
+        inlet = self.inlets[node.prepared.streams[0].table.name]
+        schema = inlet.schema
+        if node.kind.plain is None:  # what is computed has the types that DuckDB gives it
+            schema = self._computed(node, Arrived(schema.empty_table(), inlet.time_column))[0].schema
         node.running = held_for(node.prepared, node.kind.name, schema, upto)
         return node.running
 
@@ -540,18 +543,23 @@ class Evaluator:
         return running.changes(rows, moments, node.prepared.query.form)
 
     def _matching(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
-        """The rows that fulfil a query's WHERE, the columns it needs of them, and their moments."""
-        needs = node.kind.plain or ()
+        """The rows that fulfil a query's WHERE, the values it needs of them, and their moments."""
+        plain = node.kind.plain
         if not batch.size:
-            return batch.rows(needs, None), batch.moments
-        if node.chosen is not None:
+            return batch.rows(plain or (), None), batch.moments
+        if node.chosen is not None and plain is not None:
             places = np.flatnonzero(node.chosen(batch.columns)) if node.kind.where is not None else None
-            return batch.rows(needs, places), batch.moments if places is None else batch.moments[places]
+            return batch.rows(plain, places), batch.moments if places is None else batch.moments[places]
+        return self._computed(node, batch)
+
+    def _computed(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
+        """The same, by DuckDB."""
+        names = list(node.kind.names)
         name = node.prepared.streams[0].name
         rows = batch.rows(node.kind.needs, None).append_column(MOMENT, pa.array(batch.moments))
         text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
         found = self.engine.run(text, {f"{name}_rows": rows})
-        return found.select(range(len(needs))).rename_columns(list(needs)), integers(found.column(len(needs)))
+        return found.select(range(len(names))).rename_columns(names), integers(found.column(len(names)))
 
     def _stamped_each(self, node: Node, rows: pa.Table | None, moments: Moments) -> pa.Table | None:
         if rows is None:

@@ -30,6 +30,7 @@ from millpond.network.approximate import approximate_shape
 from millpond.network.correlated import correlated_shape
 from millpond.network.prepare import Prepared
 from millpond.network.running import shape_of
+from millpond.network.shapes import ungrouped
 from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
@@ -54,14 +55,15 @@ _CLAUSES = (
 
 @dataclass(frozen=True)
 class Kind:
-    """`text` selects what the query selects, and MOMENT last, from the relation of its only stream, which has it as a column;
-    `needs` are the columns it names."""
+    """`text` selects what the query selects, called `names`, and MOMENT last, from the relation of its only stream, which has it
+    as a column; `needs` are the columns it names. (Where groups are held, it selects the values of rows that matter.)"""
 
     name: str
     text: str = ""
     where: exp.Expr | None = None
     plain: tuple[str, ...] | None = None  # the selected columns, when nothing else is selected
     needs: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def kind_of(prepared: Prepared) -> Kind:
@@ -73,13 +75,16 @@ def kind_of(prepared: Prepared) -> Kind:
     assert window is not None
     form = prepared.query.form
     if window.grows:
-        return _kind(RUNNING, prepared, _ungrouped(tree, shape_of(tree, use.columns).names))
+        columns = {c.name: c for c in tree.find_all(exp.Column)}
+        names = shape_of(tree, use.columns).names
+        return _kind(RUNNING, prepared, ungrouped(tree, {name: columns[name] for name in names}))
     approximate = approximate_shape(prepared)
-    if approximate is not None:
-        return _kind(APPROXIMATE, prepared, _ungrouped(tree, approximate.names))
-    correlated, written = correlated_shape(prepared), prepared.bound.written
+    written = prepared.bound.written or tree
+    if approximate is not None and isinstance(written, exp.Select):
+        return _kind(APPROXIMATE, prepared, ungrouped(written, approximate.nodes))
+    correlated = correlated_shape(prepared)
     if correlated is not None and isinstance(written, exp.Select):
-        return _kind(CORRELATED, prepared, _ungrouped(written, correlated.names))
+        return _kind(CORRELATED, prepared, ungrouped(written, correlated.nodes))
     if window.columns and form != "dstream":
         arriving = _without_arrival(tree, use)
         if arriving is not None and _is_plain(prepared, arriving) and (form == "rstream" or _shows_time(tree, use)):
@@ -94,15 +99,6 @@ def kind_of(prepared: Prepared) -> Kind:
     if window.columns and window.interval is None and form != "rstream":
         return _kind(NEIGHBOURS, prepared, tree)
     return Kind(INSTANTS)
-
-
-def _ungrouped(tree: exp.Select, names: list[str]) -> exp.Select:
-    """The rows whose groups are asked for: the columns that matter, under the same conditions."""
-    columns = {c.name: c for c in tree.find_all(exp.Column)}
-    copy = tree.copy()
-    copy.set("group", None)
-    copy.set("expressions", [columns[name].copy() for name in names])
-    return copy
 
 
 def names_instant(prepared: Prepared) -> bool:
@@ -202,4 +198,5 @@ def _kind(name: str, prepared: Prepared, tree: exp.Select) -> Kind:
     plain = tuple(c.name for c in columns if c is not None) if None not in columns else None
     where = tree.args.get("where")
     needs = tuple(dict.fromkeys(c.name for c in tree.find_all(exp.Column)))
-    return Kind(name, text, where.this if where is not None else None, plain, needs)
+    names = tuple(e.alias_or_name for e in tree.expressions)
+    return Kind(name, text, where.this if where is not None else None, plain, needs, names)

@@ -1,19 +1,26 @@
-"""What a query of groups and measured columns asks, when its groups are held as summaries instead of rows."""
+"""What a query of groups and measured values asks, when its groups are held as summaries instead of rows.
+
+Groups and measures are of values of a row: of columns, or of what is computed from them. A column goes by its name, what is
+computed by its text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from sqlglot import exp
 
 from millpond.network.prepare import Prepared
 from millpond.query.bind import INSTANT, INSTANT_TEXT
+from millpond.schema import DataType
 from millpond.sql.statements import Window
+from millpond.sql.translate import NotOnDuckDB, types_on_duckdb
 
 SLICES = 16
 """In so many parts a window is read from history, so that it never stands in memory as a whole."""
+_NOT_OF_A_ROW = (exp.AggFunc, exp.Query, exp.Window, exp.Explode, exp.Star)
 _REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
 
 
@@ -22,7 +29,7 @@ class Measuring(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a row that it looks at."""
+        """The values of a row that it looks at."""
 
 
 M = TypeVar("M", bound=Measuring)
@@ -30,7 +37,7 @@ M = TypeVar("M", bound=Measuring)
 
 @dataclass(frozen=True)
 class Item(Generic[M]):
-    """A selected column: a group's (`measure` is None), or `shown` of a measure: value, lower or upper."""
+    """What is selected: a value of a group (`measure` is None), or `shown` of a measure: value, lower or upper."""
 
     column: str
     measure: M | None = None
@@ -39,8 +46,11 @@ class Item(Generic[M]):
 
 @dataclass(frozen=True)
 class Shape(Generic[M]):
+    """`nodes` says what the names of values stand for."""
+
     groups: tuple[str, ...]
     items: tuple[Item[M], ...]
+    nodes: Mapping[str, exp.Expr] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def measures(self) -> list[M]:
@@ -48,34 +58,78 @@ class Shape(Generic[M]):
 
     @property
     def needs(self) -> list[str]:
-        """The columns that are measured."""
+        """The values that are measured."""
         return list(dict.fromkeys(c for m in self.measures for c in m.columns))
 
     @property
     def names(self) -> list[str]:
-        """The columns of a row that matter."""
+        """The values of a row that matter."""
         return list(dict.fromkeys([*self.groups, *self.needs]))
 
 
+class Values:
+    """The values of a row that a query names, and their types."""
+
+    def __init__(self, prepared: Prepared, tree: exp.Select) -> None:
+        self.nodes: dict[str, exp.Expr] = {}
+        self._prepared = prepared
+        self._tree = tree
+
+    def name(self, node: exp.Expr) -> str | None:
+        """What a value goes by; None if it is not one of a row."""
+        if node.find(*_NOT_OF_A_ROW) is not None or not any(node.find_all(exp.Column)):
+            return None
+        if any(f.kind != "scalar" for f in self._prepared.bound.functions.values()):
+            return None
+        name = node.name if isinstance(node, exp.Column) else f"({node.sql(dialect='spark')})"
+        self.nodes.setdefault(name, node)
+        return name
+
+    def type(self, name: str) -> DataType | None:
+        """None if DuckDB cannot compute it as Spark would."""
+        node = self.nodes[name]
+        if isinstance(node, exp.Column):
+            return self._prepared.streams[0].columns.find(name, "it").type
+        rows = ungrouped(self._tree, {name: node})
+        try:
+            return types_on_duckdb(rows, self._prepared.bound.functions)[0]
+        except NotOnDuckDB:
+            return None
+
+
+def ungrouped(tree: exp.Select, nodes: Mapping[str, exp.Expr]) -> exp.Select:
+    """The rows whose groups are asked for: their values, by their names, under the same conditions."""
+    copy = tree.copy()
+    copy.set("group", None)
+    copy.set("expressions", [exp.alias_(node.copy(), name, quoted=True) for name, node in nodes.items()])
+    return copy
+
+
 def shape_of_items(
-    prepared: Prepared, tree: exp.Expr, measured: Callable[[exp.Expr], Item[M] | None]
+    prepared: Prepared, tree: exp.Expr, measured: Callable[[exp.Expr, Values], Item[M] | None]
 ) -> Shape[M] | None:
-    """What a query asks, if it selects nothing but columns of its groups and what is `measured`; None if it does not."""
-    groups = groups_of(prepared, tree)
-    if groups is None or not isinstance(tree, exp.Select):
+    """What a query asks, if it selects nothing but values of its groups and what is `measured`; None if it does not."""
+    keys = keys_of(prepared, tree)
+    if keys is None or not isinstance(tree, exp.Select):
         return None
-    nodes = [e.unalias() for e in tree.selects]
-    columns = [Item[M](n.name) if isinstance(n, exp.Column) and n.name in groups else None for n in nodes]
-    items = [c or measured(n) for n, c in zip(nodes, columns, strict=True)]
+    values = Values(prepared, tree)
+    groups = [values.name(key) for key in keys]
+    if any(g is None or values.type(g) is None for g in groups):
+        return None
+    items = []
+    for node in (e.unalias() for e in tree.selects):
+        name = values.name(node)
+        items.append(Item[M](name) if name is not None and name in groups else measured(node, values))
     found = tuple(i for i in items if i is not None)
     if len(found) < len(items) or all(i.measure is None for i in found):
         return None
-    return Shape(groups, found)
+    shape = Shape(tuple(dict.fromkeys(g for g in groups if g is not None)), found)
+    return replace(shape, nodes={name: values.nodes[name] for name in shape.names})
 
 
-def groups_of(prepared: Prepared, tree: exp.Expr) -> tuple[str, ...] | None:
-    """The columns by which a query over one stream is grouped, none if it is one group; None if it has any other clause but
-    WHERE, or sends anything but its whole result. `tree` is the query as it was bound, or as it was written."""
+def keys_of(prepared: Prepared, tree: exp.Expr) -> list[exp.Expr] | None:
+    """By what a query over one stream is grouped, nothing if it is one group; None if it has any other clause but WHERE, or
+    sends anything but its whole result. `tree` is the query as it was bound, or as it was written."""
     use = prepared.streams[0]
     if not isinstance(tree, exp.Select) or len(prepared.bound.uses) > 1 or prepared.query.form != "rstream":
         return None
@@ -89,7 +143,7 @@ def groups_of(prepared: Prepared, tree: exp.Expr) -> tuple[str, ...] | None:
     keys = group.expressions if group is not None else []
     if group is not None and (not keys or any(v for k, v in group.args.items() if k != "expressions")):
         return None
-    return None if any(not isinstance(k, exp.Column) for k in keys) else tuple(k.name for k in keys)
+    return list(keys)
 
 
 def by_time(window: Window | None) -> bool:

@@ -25,6 +25,7 @@ from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
 from millpond.network.prepare import Prepared, prepare
 from millpond.query.approximate import is_approximate
 from millpond.query.correlated import is_correlated
+from millpond.query.norms import is_norm
 from millpond.schema import Column, DataType, Schema
 from millpond.sql.dialect import Millpond, read_tree, tokenize
 
@@ -62,8 +63,8 @@ def split(
     group = tree.args.get("group")
     if not isinstance(tree, exp.Select) or group is None or any(tree.args.get(c) for c in _REFUSED):
         return None
-    if any(is_approximate(c) or is_correlated(c) for c in tree.find_all(exp.Anonymous)):  # not of what the shards send
-        return None
+    if any(is_approximate(c) or is_correlated(c) or is_norm(c) for c in tree.find_all(exp.Anonymous)):
+        return None  # they are not of what the shards send
     if not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
         return None
     body = _from_where(query.sql)

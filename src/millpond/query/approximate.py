@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millpond.errors import TypeMismatch, UnsupportedSql
-from millpond.sql.dialect import ERROR_IS_FINE, span_of
+from millpond.sql.dialect import span_of
 
 _META = "millpond_approximate"
 _NAMES = {
@@ -55,7 +55,7 @@ def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> None:
         value, eps = node.expressions
         if isinstance(value, (exp.Star, exp.Distinct)) and not (function == "count" and isinstance(value, exp.Star)):
             raise UnsupportedSql(f"{name} is written {name}(<value>, <eps>){stars}", sql=sql, span=span_of(node))
-        mark = Approximate(function, shown, _error(eps, name, sql))
+        mark = Approximate(function, shown, read_error(eps, name, sql))
         whole = function in ("count", "sum") and shown != "value"
         call = exp.cast(_exact(function, value), "bigint" if whole else "double")
         call.meta.update(node.meta)
@@ -69,14 +69,13 @@ def _exact(function: str, value: exp.Expr) -> exp.Expr:
     if function == "avg":
         return exp.Avg(this=value)
     if function == "var_pop":
-        variance = exp.VariancePop(this=value)
-        variance.meta[ERROR_IS_FINE] = True
-        return variance
+        return exp.VariancePop(this=value)
     counted = exp.Distinct(expressions=[value]) if function == "distinct" else value
     return exp.Count(this=counted, big_int=True)
 
 
-def _error(node: exp.Expr, name: str, sql: str) -> float:
+def read_error(node: exp.Expr, name: str, sql: str) -> float:
+    """The eps of a call."""
     if isinstance(node, exp.Literal) and not node.is_string:
         eps = float(node.this)
         if 0 < eps < 1:

@@ -31,7 +31,7 @@ from millpond.catalog import (
 )
 from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
 from millpond.query.approximate import rewrite_approximate
-from millpond.query.correlated import make_exact
+from millpond.query.exact import make_exact
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
@@ -87,7 +87,8 @@ class Use:
 @dataclass(frozen=True)
 class Bound:
     """A query whose names are resolved. `names` are the output columns as the user wrote them, `functions` the user's
-    functions it calls, by lower-case name. `written` is a query with correlated aggregates before they were made exact."""
+    functions it calls, by lower-case name. `written` is a query with correlated aggregates or norms before these were made
+    exact."""
 
     tree: exp.Query
     uses: Mapping[str, Use]

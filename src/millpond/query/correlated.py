@@ -9,13 +9,12 @@ what is asked for as an ordinary aggregate above it.
       (SELECT origin AS c0, duration AS c1, AVG(CAST(duration AS DOUBLE)) OVER (PARTITION BY origin) AS i0 FROM calls) AS a
     GROUP BY a.c0
 
-All arithmetic is of DOUBLEs, so that a synopsis, which may answer a continuous query instead, draws the same line. It is found by
-the mark (`mark_of`) on the call in the query as it was written, which `make_exact` leaves behind.
+All arithmetic is of DOUBLEs, so that a synopsis, which may answer a continuous query instead, draws the same line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +23,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from millpond.errors import TypeMismatch, UnsupportedSql
+from millpond.query.grouped_rows import GroupedRows, double
 from millpond.sql.dialect import CORRELATED, OF_CONDITION, span_of
 
 BUCKETS = 10
@@ -31,11 +31,7 @@ BUCKETS = 10
 MOST_BUCKETS = 10_000
 MOST_DIGITS = 40  # of a number in a range, before or behind its point
 LARGEST = 1e100
-_META = "millpond_correlated"
-_ALL, _ROWS = "__all", "__rows"  # the rows with the aggregates of their group; the rows
 _INDEPENDENT: dict[type[exp.Expr], str] = {exp.Min: "min", exp.Max: "max", exp.Avg: "avg"}
-_BELOW = ("from_", "joins", "laterals", "where")  # the clauses that say which rows there are
-_AROUND = (exp.AggFunc, exp.Where, exp.Group, exp.Join, exp.From, exp.Select)
 
 
 @dataclass(frozen=True)
@@ -62,56 +58,15 @@ class Correlated:
 
 
 def is_correlated(node: exp.Expr) -> bool:
-    """Whether a node, before `make_exact`, is such a call."""
+    """Whether a node, before calls are made exact, is such a call."""
     return isinstance(node, exp.Anonymous) and node.name.upper() in CORRELATED
-
-
-def mark_of(node: exp.Expr) -> Correlated | None:
-    """Of a node of a query as it was written."""
-    mark = node.meta.get(_META)
-    return mark if isinstance(mark, Correlated) else None
-
-
-def make_exact(tree: exp.Query, own: Container[str], sql: str) -> exp.Query | None:
-    """Replace the calls in a qualified tree whose columns have types. The query as it was, with marks on its calls, or None if
-    it has none. `own` are names of the user's functions, which go before."""
-    calls = [c for c in tree.find_all(exp.Anonymous) if is_correlated(c) and c.name.lower() not in own]
-    for call in calls:
-        _check_place(call, sql)
-        call.meta[_META] = _read(call, sql)
-    written = tree.copy() if calls else None
-    asked: dict[int, tuple[exp.Select, list[exp.Anonymous]]] = {}
-    for call in calls:
-        select = call.parent_select
-        assert isinstance(select, exp.Select)
-        asked.setdefault(id(select), (select, []))[1].append(call)
-    for select, theirs in asked.values():
-        _Exact(select, sql).put(theirs)
-    return written
 
 
 # -- reading a call -----------------------------------------------------------------------------------------------------
 
 
-def _check_place(call: exp.Anonymous, sql: str) -> None:
-    name = call.name.upper()
-    if isinstance(call.parent, (exp.Filter, exp.Window, exp.WithinGroup)):
-        clause = "FILTER" if isinstance(call.parent, exp.Filter) else "OVER"
-        hint = "Choose rows in WHERE, before they are aggregated." if clause == "FILTER" else None
-        raise UnsupportedSql(f"{name} with {clause} is not supported", hint=hint, sql=sql, span=span_of(call))
-    around = call.parent
-    while around is not None and not isinstance(around, _AROUND) and not is_correlated(around):
-        around = around.parent
-    if not isinstance(around, exp.Select):
-        raise UnsupportedSql(
-            f"{name} is an aggregate, and cannot stand here",
-            hint="It stands in SELECT, HAVING or ORDER BY, and not in another aggregate.",
-            sql=sql,
-            span=span_of(call),
-        )
-
-
-def _read(call: exp.Anonymous, sql: str) -> Correlated:
+def read(call: exp.Anonymous, sql: str) -> Correlated:
+    """What a qualified call, whose columns have types, asks."""
     name = call.name.upper()
     function, shown = CORRELATED[name]
     given = list(call.expressions)
@@ -277,130 +232,28 @@ def _is_constant(node: exp.Expr) -> bool:
 # -- saying it exactly --------------------------------------------------------------------------------------------------
 
 
-class _Exact:
-    """Puts the rows of a SELECT into a subquery that also has the aggregates of their group."""
-
-    def __init__(self, select: exp.Select, sql: str) -> None:
-        self._select = select
-        self._sql = sql
-        self._columns: dict[tuple[str, str], exp.Column] = {}  # as they are in the subquery, by name there
-        self._windows: dict[tuple[str, str], tuple[type[exp.Expr], exp.Expr]] = {}  # aggregate and x, by their texts
-
-    def put(self, calls: list[exp.Anonymous]) -> None:
-        select = self._select
-        group = select.args.get("group")
-        if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
-            self._refuse(calls[0], "GROUPING SETS, CUBE, ROLLUP or GROUP BY ALL")
-        if select.args.get("from_") is None:
-            self._refuse(calls[0], "no FROM")
-        keys = [k.copy() for k in group.expressions] if group is not None else []
-        above = [v for k, part in select.args.items() if k not in (*_BELOW, "with_") for v in _nodes(part)]
-        self._check_subqueries(above, calls[0])
-        for call in calls:
-            mark = mark_of(call)
-            assert mark is not None
-            call.replace(self._exact(mark))
-        for part in [v for k, p in select.args.items() if k not in (*_BELOW, "with_") for v in _nodes(p)]:
-            for column in list(part.find_all(exp.Column)):
-                if column.table and column.table != _ALL and column.parent_select is select:
-                    column.replace(self._above(column))
-        rows = exp.Select(expressions=[_as(c, _name(i)) for i, c in enumerate(self._columns.values())])
-        for clause in _BELOW:
-            rows.set(clause, select.args.get(clause))
-            select.set(clause, None)
-        if any(
-            not isinstance(k, exp.Column) for k in keys
-        ):  # engines partition by columns, not by all that can be computed
-            for i, key in enumerate(keys):
-                rows.append("expressions", _as(key, _name(i, "k")))
-            below, keys = rows, [_column(_name(i, "k"), _ROWS) for i in range(len(keys))]
-            rows = exp.Select(expressions=[_as(_column(_name(i), _ROWS), _name(i)) for i in range(len(self._columns))])
-            rows.set("from_", _from(below, _ROWS))
-            self._windows = {k: (kind, self._moved(x, _ROWS)) for k, (kind, x) in self._windows.items()}
-        for i, (kind, x) in enumerate(self._windows.values()):
-            over = {"partition_by": [k.copy() for k in keys]} if keys else {}
-            window = exp.Window(this=kind(this=exp.cast(x, "double")), over="OVER", **over)
-            rows.append("expressions", _as(window, _name(i, "i")))
-        select.set("from_", _from(rows, _ALL))
-
-    def _check_subqueries(self, above: list[exp.Expr], call: exp.Expr) -> None:
-        """A subquery beside the call may not name columns of the rows around it: these have other names then."""
-        sources = [self._select.args["from_"].this, *(j.this for j in self._select.args.get("joins") or ())]
-        names = {s.alias_or_name for s in sources}
-        for part in above:
-            for query in part.find_all(exp.Select):
-                inside = {t.alias_or_name for t in query.find_all(exp.Table, exp.Subquery)}
-                if any(c.table in names - inside for c in query.find_all(exp.Column)):
-                    self._refuse(call, "a subquery that names columns of the rows around it")
-
-    def _refuse(self, call: exp.Expr, what: str) -> NoReturn:
-        raise UnsupportedSql(f"{call.name.upper()} with {what} is not supported", sql=self._sql, span=span_of(call))
-
-    def _above(self, column: exp.Column, table: str = _ALL) -> exp.Column:
-        """What a column of the rows is called above the subquery."""
-        key = (column.table, column.name)
-        self._columns.setdefault(key, column.copy())
-        return _column(_name(list(self._columns).index(key)), table)
-
-    def _moved(self, node: exp.Expr, table: str = _ALL) -> exp.Expr:
-        return node.copy().transform(lambda n: self._above(n, table) if isinstance(n, exp.Column) else n)
-
-    def _independent(self, mark: Correlated) -> exp.Expr:
-        key = (mark.independent, mark.x.sql(dialect="spark"))
-        if key not in self._windows:
-            kind = next(k for k, name in _INDEPENDENT.items() if name == mark.independent)
-            self._windows[key] = (kind, mark.x.copy())
-        return _column(_name(list(self._windows).index(key), "i"))
-
-    def _exact(self, mark: Correlated) -> exp.Expr:
-        aggregate = self._independent(mark)
-        x = exp.cast(self._moved(mark.x), "double")
-        conditions: list[exp.Expr] = []
-        if mark.low is not None:
-            above: type[exp.Expr] = exp.GTE if mark.low.closed else exp.GT
-            conditions.append(above(this=x.copy(), expression=_line(mark.low, aggregate)))
-        if mark.high is not None:
-            below: type[exp.Expr] = exp.LTE if mark.high.closed else exp.LT
-            conditions.append(below(this=x.copy(), expression=_line(mark.high, aggregate)))
-        inside = exp.and_(*conditions)
-        if mark.function == "count":
-            return exp.cast(exp.CountIf(this=inside), "double" if mark.shown == "value" else "bigint")
-        chosen = exp.Case(ifs=[exp.If(this=inside, true=exp.cast(self._moved(mark.y), "double"))])
-        if mark.function == "avg":
-            return exp.Avg(this=chosen)
-        return exp.Coalesce(this=exp.Sum(this=chosen), expressions=[_double(0.0)])
+def exact(mark: Correlated, rows: GroupedRows) -> exp.Expr:
+    kind = next(k for k, name in _INDEPENDENT.items() if name == mark.independent)
+    aggregate = rows.over(kind(this=exp.cast(mark.x.copy(), "double")))
+    x = exp.cast(rows.above(mark.x), "double")
+    conditions: list[exp.Expr] = []
+    if mark.low is not None:
+        above: type[exp.Expr] = exp.GTE if mark.low.closed else exp.GT
+        conditions.append(above(this=x.copy(), expression=_line(mark.low, aggregate)))
+    if mark.high is not None:
+        below: type[exp.Expr] = exp.LTE if mark.high.closed else exp.LT
+        conditions.append(below(this=x.copy(), expression=_line(mark.high, aggregate)))
+    inside = exp.and_(*conditions)
+    if mark.function == "count":
+        return exp.cast(exp.CountIf(this=inside), "double" if mark.shown == "value" else "bigint")
+    chosen = exp.Case(ifs=[exp.If(this=inside, true=exp.cast(rows.above(mark.y), "double"))])
+    if mark.function == "avg":
+        return exp.Avg(this=chosen)
+    return exp.Coalesce(this=exp.Sum(this=chosen), expressions=[double(0.0)])
 
 
 def _line(end: End, aggregate: exp.Expr) -> exp.Expr:
-    line: exp.Expr = exp.Mul(this=_double(end.factor), expression=aggregate.copy())
+    line: exp.Expr = exp.Mul(this=double(end.factor), expression=aggregate.copy())
     if end.factor == 1:
         line = aggregate.copy()
-    return line if end.offset == 0 else exp.Add(this=line, expression=_double(end.offset))
-
-
-def _double(value: float) -> exp.Expr:
-    """A number with an exponent is a DOUBLE."""
-    text = repr(abs(value))
-    literal: exp.Expr = exp.Literal.number(text if "e" in text else f"{text}e0")
-    return exp.Neg(this=literal) if value < 0 else literal
-
-
-def _name(number: int, letter: str = "c") -> str:
-    return f"{letter}{number}"
-
-
-def _column(name: str, table: str = _ALL) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(table, quoted=True))
-
-
-def _as(node: exp.Expr, name: str) -> exp.Expr:
-    return exp.alias_(node, name, quoted=True)
-
-
-def _from(query: exp.Select, name: str) -> exp.From:
-    alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
-    return exp.From(this=exp.Subquery(this=query, alias=alias))
-
-
-def _nodes(part: object) -> list[exp.Expr]:
-    return [n for n in (part if isinstance(part, list) else [part]) if isinstance(n, exp.Expr)]
+    return line if end.offset == 0 else exp.Add(this=line, expression=double(end.offset))

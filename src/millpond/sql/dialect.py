@@ -48,7 +48,7 @@ WINDOW_SPAN = "window_span"
 OF_CONDITION = (
     "of_condition"  # in the meta of a call f(y WHERE condition, ...): its first two arguments are y and the condition
 )
-ERROR_IS_FINE = "error_is_fine"  # in the meta of an aggregate: the query names an error that it may have
+ERROR_IS_FINE = "error_is_fine"  # in the meta of a power: the query names an error that it may have
 
 CORRELATED = {
     f"CORRELATED_{what}{suffix}": (what.lower(), shown)

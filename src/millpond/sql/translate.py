@@ -11,7 +11,7 @@ generator whose own rewrites are not proved.) It costs about a sixth of what sql
 
 What is guaranteed, and what cannot be:
 - the sign of zero is not kept (`-0.0 = 0.0` on both; which one a group or a minimum shows depends on the rows' order);
-- sums and averages of DOUBLE depend on the order of addition on either engine;
+- sums and averages of DOUBLE, and all deviations, variances and correlations, depend on the order of rows on either engine;
 - which row LIMIT or LAG takes among equals is open on either engine, as is an error in a row that another part of
   the same WHERE rules out. An error of DuckDB is therefore not the last word: the planner may ask Spark again, and must
   when `needs_spark` says so.
@@ -25,14 +25,15 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from millpond.catalog import Function
+from millpond.schema import DataType
 from millpond.sql.rules import FUNCTIONS, RELATIONS, VALUES
 from millpond.sql.rules.functions import scalar
-from millpond.sql.rules.terms import NotOnDuckDB, Translator, needs_spark
+from millpond.sql.rules.terms import NotOnDuckDB, Relation, Translator, needs_spark
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SPARK_SETTINGS", "NotOnDuckDB", "configure", "needs_spark", "to_duckdb"]
+__all__ = ["SPARK_SETTINGS", "NotOnDuckDB", "configure", "needs_spark", "to_duckdb", "types_on_duckdb"]
 
 # A rule may repeat the text of an operand (in a guard); deeply nested ones could then grow without bound.
 _LONGEST: Final = 100_000
@@ -78,17 +79,26 @@ def to_duckdb(query: exp.Expr, user: Mapping[str, Function] | None = None) -> st
     >>> to_duckdb(annotate_types(tree, schema=schema, dialect="spark"))
     'SELECT "p"."vid" AS "vid" FROM "p" AS "p" WHERE ("p"."t" >= 600)'
     """
+    sql = _translated(query, user).sql
+    # A long list of values makes a long text too, and does no harm.
+    if len(sql) > _LONGEST and len(sql) > _LONGEST + 8 * len(query.sql("spark")):
+        raise NotOnDuckDB("the query is too deeply nested")
+    return sql
+
+
+def types_on_duckdb(query: exp.Expr, user: Mapping[str, Function] | None = None) -> list[DataType]:
+    """The types of the columns of such a query; raises `NotOnDuckDB`."""
+    return [type for _, type in _translated(query, user).columns]
+
+
+def _translated(query: exp.Expr, user: Mapping[str, Function] | None) -> Relation:
     functions = {**FUNCTIONS, **dict.fromkeys(user, scalar)} if user else FUNCTIONS
     translator = Translator(VALUES, functions, RELATIONS, user)
     translator.scope.clause = "query"
     relation = translator.relation(query)
     if any(type.name == "VOID" for _, type in relation.columns):
         raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
-    sql = relation.sql
-    # A long list of values makes a long text too, and does no harm.
-    if len(sql) > _LONGEST and len(sql) > _LONGEST + 8 * len(query.sql("spark")):
-        raise NotOnDuckDB("the query is too deeply nested")
-    return sql
+    return relation
 
 
 def configure(connection: duckdb.DuckDBPyConnection) -> None:

@@ -9,6 +9,7 @@ from millpond.synopses.distinct import SlidingDistinct
 from millpond.synopses.extremes import SlidingExtremes
 from millpond.synopses.grouped import Estimates, GroupedExponentialHistogram, GroupedSlidingSum
 from millpond.synopses.grouped_distinct import GroupedSlidingDistinct
+from millpond.synopses.grouped_norms import GroupedSlidingLp
 from millpond.synopses.histogram import SlidingHashTable, SlidingHistogram
 from millpond.synopses.means import SlidingMean, SlidingVariance
 from millpond.synopses.norms import SlidingLp
@@ -22,6 +23,7 @@ __all__ = [
     "ExponentialHistogram",
     "GroupedExponentialHistogram",
     "GroupedSlidingDistinct",
+    "GroupedSlidingLp",
     "GroupedSlidingSum",
     "Moving",
     "Pairs",

@@ -179,6 +179,13 @@ class SlidingLp(Synopsis):
         both._expire(both.timeline.now)
         return both
 
+    def copy(self) -> Self:
+        """Another one that holds the same."""
+        made = type(self)(*self.parameters())
+        made.timeline.now, made._generation = self.timeline.now, self._generation
+        made._buckets = list(self._buckets)  # buckets are not changed, but replaced
+        return made
+
     @property
     def nbytes(self) -> int:
         return len(self._buckets) * (self.columns * 8 + 3 * 8) + 8 * 8

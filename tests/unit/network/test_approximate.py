@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +25,12 @@ SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()),
 EPS = 0.2
 COUNT, VALUES, SUM = Measure("count", None, EPS), Measure("count", "x", EPS), Measure("sum", "x", EPS)
 # Of different values it is only likely that they are within the error; of so many registers few values share none.
-OTHERS = (Measure("avg", "x", EPS), Measure("var_pop", "x", EPS), Measure("distinct", "x", 0.02))
+OTHERS = (
+    Measure("avg", "x", EPS),
+    Measure("var_pop", "x", EPS),
+    Measure("distinct", "x", 0.02),
+    Measure("norm", "x", EPS, 2.0),
+)
 MEASURED = tuple(Item("", m, shown) for m in (COUNT, VALUES, SUM, *OTHERS) for shown in ("value", "lower", "upper"))
 
 
@@ -46,7 +53,8 @@ def check(found: pa.Table, groups: tuple[str, ...], rows: list[tuple]) -> None:
         known = [v for v in values if v is not None]
         total = sum(known) if known else None
         mean, variance = (float(np.mean(known)), float(np.var(known))) if known else (None, None)
-        exact = (len(values), len(known), total, mean, variance, len(set(known)))
+        norm = math.sqrt(sum(n * n for n in Counter(known).values()))
+        exact = (len(values), len(known), total, mean, variance, len(set(known)), norm)
         for place, right in enumerate(exact):
             value, lower, upper = row[len(groups) + 3 * place :][:3]
             if right is None:
@@ -280,10 +288,64 @@ def test_a_one_time_query_is_exact(pond: Any) -> None:
     assert {str(f.type) for f in found.arrow().schema} == {"int32", "double"}
 
 
+NORMS = ", ".join(f"APPROX_NORM(toll % 3, {p}, 0.1) AS n{i}" for i, p in enumerate((1, 1.5, 2)))
+
+
+def test_a_norm_asked_once_is_exact(pond: Any) -> None:
+    pond.sql("CREATE TABLE many (seg INT, toll INT)")
+    pond.append("many", [(i % 2, None if i % 5 == 0 else i) for i in range(40)])
+    found = pond.sql(
+        f"SELECT seg, COUNT(*) AS m, {NORMS} FROM many GROUP BY seg ORDER BY APPROX_NORM(toll, 2, 0.1), seg"
+    )
+    for seg, m, *norms in found.rows():
+        often = Counter(i % 3 for i in range(40) if i % 5 and i % 2 == seg).values()
+        assert m == 20
+        assert norms == pytest.approx([sum(n**p for n in often) ** (1 / p) for p in (1, 1.5, 2)])
+    assert pond.sql("SELECT APPROX_NORM_UPPER(toll, 2, 0.1) FROM many WHERE seg = 9").rows() == [(0.0,)]
+    pond.sql("DROP TABLE many")
+
+
+COMPUTED = {
+    "near": "APPROX_COUNT(*, 0.1) AS n, APPROX_SUM(toll * 2, 0.1) AS s, APPROX_COUNT(CASE WHEN toll > 20 THEN 1 END, 0.1) AS m,"
+    " APPROX_NORM(toll, 2, 0.1) AS v",
+    "exact": "COUNT(*) AS n, SUM(toll * 2) AS s, COUNT(CASE WHEN toll > 20 THEN 1 END) AS m, COUNT(DISTINCT toll) AS d,"
+    " APPROX_NORM(toll, 2, 0.1) AS v",
+}
+
+
+@pytest.mark.parametrize("groups", ["seg, FLOOR(toll / 10)", "FLOOR(toll / 10)"], ids=["in shards", "whole"])
+def test_groups_and_values_may_be_computed(groups: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    folder = tmp_path / "pond"
+    with millpond.connect(folder, shards=2) as db:
+        db.sql("CREATE STREAMING TABLE tolls (seg INT, toll INT, t BIGINT) TIMESTAMP BY t SHARD BY seg")
+        keys = groups.replace("FLOOR(toll / 10)", "FLOOR(toll / 10) AS bin")
+        for name, items in COMPUTED.items():
+            text = f"SELECT {keys}, {items} FROM tolls [INTERVAL '30' SECOND] WHERE seg <> 3 GROUP BY {groups}"
+            db.sql(f"CREATE CONTINUOUS QUERY {name} RANGE UNBOUNDED AS {text} SAMPLE INTERVAL '5' SECOND")
+        feed(db, rng, 1, 60)
+        shown = "\n".join(r["plan"] for r in db.sql("EXPLAIN CONTINUOUS QUERY near").arrow().to_pylist())
+        assert "synopses" in shown
+        assert ("in the 2 shards" in shown) == groups.startswith("seg")
+    with millpond.connect(folder) as db:
+        feed(db, rng, 60, 90)
+        found = [db.sql(f"SELECT * FROM {q}").arrow().to_pylist() for q in COMPUTED]
+    near, exact = ({(r.get("seg"), r["bin"], r["instant"]): r for r in rows} for rows in found)
+    assert near.keys() == exact.keys()
+    assert len(near) > 60
+    for key, row in near.items():
+        for name in ("n", "s", "m", "v"):
+            if exact[key][name] is None:
+                assert row[name] is None
+            else:
+                assert abs(row[name] - exact[key][name]) <= 0.1 * exact[key][name] + 1e-9
+
+
 @pytest.mark.parametrize(
     "call",
     ["APPROX_COUNT(*)", "APPROX_SUM(*, 0.1)", "APPROX_SUM(toll, 1)", "APPROX_SUM(toll, 0)", "APPROX_SUM(toll, toll)",
-     "APPROX_AVG(*, 0.1)", "APPROX_DISTINCT(toll)", "APPROX_VAR_POP(toll, 2)",
+     "APPROX_NORM(toll, 0.1)", "APPROX_NORM(toll, 3, 0.1)", "APPROX_NORM(*, 2, 0.1)", "SUM(APPROX_NORM(toll, 2, 0.1))",
+     "APPROX_NORM(1, 2, 0.1)", "APPROX_NORM(toll, 2, 7)", "APPROX_NORM(toll, 2, 0.1) OVER ()", "APPROX_AVG(*, 0.1)", "APPROX_DISTINCT(toll)", "APPROX_VAR_POP(toll, 2)",
      "APPROX_COUNT(toll, '0.1')", "APPROX_COUNT(DISTINCT toll, 0.1)", "APPROX_SUM(toll, 0.1, 0.1)"],
 )  # fmt: skip
 def test_calls_that_say_nothing_are_refused(pond: Any, call: str) -> None:
@@ -304,13 +366,18 @@ WINDOW = "FROM tolls [INTERVAL '5' SECOND]"
         (f"SELECT ISTREAM seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", False),
         (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n, COUNT(*) AS m {WINDOW} GROUP BY seg", False),
         (f"SELECT seg, APPROX_SUM(price, 0.1) AS n {WINDOW} GROUP BY seg", False),
-        (f"SELECT seg, APPROX_SUM(toll + 1, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, APPROX_SUM(toll + 1, 0.1) AS n {WINDOW} GROUP BY seg", True),
+        (f"SELECT FLOOR(toll / 10) AS r, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY FLOOR(toll / 10)", True),
+        (f"SELECT toll % 7 AS r, APPROX_NORM(seg, 2, 0.1) AS n {WINDOW} GROUP BY 1", True),
+        (f"SELECT seg + 1 AS r, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT seg, APPROX_SUM(price + 1, 0.1) AS n {WINDOW} GROUP BY seg", False),
+        (f"SELECT APPROX_NORM(seg, 2, 0.1) AS n, COUNT(*) AS m {WINDOW}", False),
         (f"SELECT seg, 2 * APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg", False),
         (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} WHERE t = NOW() GROUP BY seg", False),
         (f"SELECT seg, APPROX_COUNT(*, 0.1) AS n {WINDOW} GROUP BY seg HAVING COUNT(*) > 1", False),
         ("SELECT seg, APPROX_COUNT(*, 0.1) AS n FROM tolls [ROWS 3] GROUP BY seg", False),
     ],
-    ids=["grouped", "ungrouped", "others", "averages of doubles", "istream", "exact beside it", "doubles", "an expression", "a formula", "now", "having", "rows"],
+    ids=["grouped", "ungrouped", "others", "averages of doubles", "istream", "exact beside it", "doubles", "a computed value", "a computed group", "a norm", "a formula of a group", "computed doubles", "exact beside a norm", "a formula", "now", "having", "rows"],
 )  # fmt: skip
 def test_only_what_is_proved_is_held_in_synopses(pond: Any, text: str, in_synopses: bool) -> None:
     pond.sql(f"CREATE CONTINUOUS QUERY q AS {text} SAMPLE INTERVAL '1' SECOND")

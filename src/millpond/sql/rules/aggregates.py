@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from millpond.sql.dialect import ERROR_IS_FINE
 from millpond.sql.rules.conditions import condition
 from millpond.sql.rules.functions import arguments, call
 from millpond.sql.rules.terms import (
@@ -104,13 +103,39 @@ def average(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
     return Value(sql, DOUBLE, value.raises)
 
 
-def variance(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
-    """The engines differ in the last bits, so only where the query says that an error is fine."""
-    only(node, "this")
+_SPREADS: dict[type[exp.Expression], str] = {
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.CovarPop: "covar_pop",
+    exp.Corr: "corr",
+}
+
+
+def spread(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
+    """Deviations and what is like them. Both engines go through DOUBLEs one by one and join parts, so the last bits hang on
+    the order, on either engine, as those of sums do."""
+    name = _SPREADS[node.__class__]
+    if "OVER" in suffix:
+        raise NotOnDuckDB(f"{name} as a window function is only proved on Spark")
+    only(node, "this", "expression")
     prefix, value = _argument(node, tr, keep)
-    if not node.meta.get(ERROR_IS_FINE) or not (value.type.is_integer or value.type == DOUBLE):
-        raise NotOnDuckDB(f"var_pop of {value.type} is only proved on Spark")
-    return Value(f"var_pop({prefix}{value.sql}){suffix}", DOUBLE, True)
+    values = [value]
+    if node.args.get("expression") is not None:
+        values.append(_behind(keep, tr.value(node.expression)))
+    for each in values:
+        if not (each.type.is_integer or each.type.name in ("FLOAT", "DOUBLE")):
+            raise NotOnDuckDB(f"{name} of {each.type} is only proved on Spark")
+    texts = [convert(each, DOUBLE).sql for each in values]
+    sql = f"{name}({prefix}{', '.join(texts)}){suffix}"
+    if name == "corr":  # with a constant Spark gives NULL, and DuckDB NaN
+        x, y = texts
+        alike = " OR ".join(f"{f}({y}, {x}){suffix} = 0" for f in ("regr_sxx", "regr_syy"))
+        sql = f"CASE WHEN {alike} THEN NULL ELSE {sql} END"
+    return Value(sql, DOUBLE, any(each.raises for each in values))
 
 
 def extreme(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
@@ -154,7 +179,7 @@ _AGGREGATES: dict[type[exp.Expression], Aggregate] = {
     exp.CountIf: count_if,
     exp.Sum: total,
     exp.Avg: average,
-    exp.VariancePop: variance,
+    **dict.fromkeys(_SPREADS, spread),
     exp.Min: extreme,
     exp.Max: extreme,
     exp.LogicalAnd: all_or_any,
