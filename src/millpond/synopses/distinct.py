@@ -18,8 +18,13 @@ DEVIATION = 1.04
 
 
 def precision_for(eps: float, rate: float) -> int:
-    """How many bits number the registers with which eps holds at the rate."""
-    registers = (DEVIATION * normal_quantile(rate) / eps) ** 2
+    """How many bits number the registers with which eps holds at the rate.
+
+    For many values by the standard error. Of fewer than 1 / eps values one that meets another in its register is more than eps
+    of all, so that may not happen more often than the rate allows.
+    """
+    few = math.ceil(1 / eps) - 1
+    registers = max((DEVIATION * normal_quantile(rate) / eps) ** 2, few * (few - 1) / 2 / (1 - rate))
     precision = max(4, math.ceil(math.log2(registers)))
     if precision > 26:
         raise SynopsisError(f"eps {eps} would need {2**precision} registers", hint="Take a larger one.")
@@ -47,12 +52,12 @@ class SlidingDistinct(Synopsis):
 
     A hash sends every value to one of m registers and gives it a rank: r with chance 2**-r. HyperLogLog keeps the largest rank of
     each register; this keeps, for each register and rank, when it last came, and so has the largest rank for every window.
-    m is the power of two from which the standard error 1.04 / sqrt(m) makes eps hold at the rate. Merging loses nothing: the
+    m is the power of two from which eps holds at the rate (`precision_for`). Merging loses nothing: the
     result is that of one synopsis over both streams. Chance is in the hash, so `seed` repeats a result; asking twice does not
     make it better. Memory: m times about log2(number of values / m) + 10 times of 8 bytes.
     """
 
-    KIND = b"SDIS"
+    KIND = b"SDIV"
 
     def __init__(self, eps: float, window: int, rows: bool = False, rate: float = 0.95, seed: int = 0) -> None:
         self.eps = check_eps(eps)

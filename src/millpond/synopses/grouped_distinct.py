@@ -32,7 +32,7 @@ _AT_ONCE: Final = 1 << 12
 class GroupedSlidingDistinct(Slotted):
     """How many different values, for each group, in any window up to `window`; within eps in at least `rate` of all cases."""
 
-    KIND: ClassVar[bytes] = b"GDIS"
+    KIND: ClassVar[bytes] = b"GDIV"
     VERSION: ClassVar[int] = 1
 
     def __init__(self, eps: float, window: int, rate: float = 0.95, seed: int = 0) -> None:

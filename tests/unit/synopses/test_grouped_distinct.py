@@ -86,3 +86,16 @@ def test_rows_that_cannot_be_taken_are_refused_whole(slots: Any, times: Any, val
     assert grouped.to_bytes() == state
     with pytest.raises(SynopsisError, match="slot"):
         grouped.estimate([2])
+
+
+@pytest.mark.parametrize(
+    ("eps", "values"), [(0.1, 8), (0.1, 9), (0.1, 15), (0.3, 3), (0.05, 15), (0.05, 19), (0.1, 60)]
+)
+def test_the_rate_holds_for_few_values_too(eps: float, values: int) -> None:
+    """Of few values, one that is lost by chance is more than the error that is allowed."""
+    groups = 8000
+    grouped = GroupedSlidingDistinct(eps, 10)
+    slots = np.repeat(np.arange(groups), values)
+    grouped.add_many(slots, np.ones(len(slots), dtype=np.int64), np.arange(len(slots)))
+    right = np.abs(grouped.estimate().value - values) <= eps * values
+    assert right.mean() >= 0.95 - 3 * (0.05 * 0.95 / groups) ** 0.5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -226,12 +224,3 @@ def test_distinct_needs_a_rate_and_an_eps_that_can_be() -> None:
         SlidingDistinct(0.1, 10, rate=1.0)
     with pytest.raises(SynopsisError, match="registers"):
         SlidingDistinct(0.0001, 10)
-
-
-def test_what_the_documentation_shows_runs() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "synopses.md").read_text()
-    names: dict[str, object] = {}
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "docs/synopses.md", "exec"), names)
