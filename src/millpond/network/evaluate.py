@@ -80,6 +80,7 @@ class Node:
     chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
     shared: Neighbours | None = None
     running: Held | None = None  # what it holds instead of rows
+    waits: bool = False  # whether rows are taken into it at instants only
     slots: dict[str, Slots] = field(default_factory=dict)
     lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
     fetched: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # rows of standard tables, up to an instant
@@ -165,10 +166,7 @@ class Evaluator:
             node.shared = self._share(node, use, progress.complete - 1, filled=True)
             self._refill(inlet, use, progress.complete, 0)
         elif node.kind.name in AGGREGATES:
-            upto = progress.complete - 1
-            if node.prepared.slide is not None:
-                upto = upto // node.prepared.slide * node.prepared.slide
-            self._fill_running(node, upto)
+            upto = self._fill_early(node, progress.complete - 1)
             self._refill(inlet, use, upto + 1, 0)
         elif window.columns:
             assert window.rows is not None
@@ -482,6 +480,17 @@ class Evaluator:
         for rows in past_of(running, self.history, stream):
             running.take_in(*self._matching(node, Arrived(rows, self.inlets[stream].time_column)))
 
+    def _fill_early(self, node: Node, upto: int) -> int:
+        """The same, with the rows behind the last instant unless one of them fails: that is told at the next instant."""
+        if node.prepared.query.form == "rstream":
+            with contextlib.suppress(MillpondError):
+                self._fill_running(node, upto)
+                return upto
+        node.waits = True
+        last = upto // (node.prepared.slide or 1) * (node.prepared.slide or 1)
+        self._fill_running(node, last)
+        return last
+
     def _run_on(self, node: Node, begin: int, complete: int) -> pa.Table | None:
         """All instants of a step, for aggregates that are held instead of rows."""
         slide = node.prepared.slide
@@ -496,7 +505,20 @@ class Evaluator:
             sent, complete = self._run_up_to_failure(node, due, complete)
         done = [i for i in (due[-1:] if node.error is None else due) if i < complete]
         node.progress = Progress(complete, done[-1] if done else node.progress.last)
+        node.waits = node.prepared.query.form != "rstream" or (node.waits and not done)
+        if node.error is None and not node.waits:
+            self._bring_in_early(node, complete)
         return sent
+
+    def _bring_in_early(self, node: Node, complete: int) -> None:
+        """Take in the rows behind the last instant too, so that they need not be held until the next."""
+        assert node.running is not None
+        stood = node.running.upto
+        try:
+            self._brought_in(node, complete, quietly=True, early=True)
+        except MillpondError:
+            self._fill_running(node, stood)
+            node.waits = True
 
     def _run_at_once(self, node: Node, due: Sequence[int], complete: int) -> pa.Table | None:
         if node.prepared.query.form != "rstream":
@@ -522,11 +544,14 @@ class Evaluator:
                 sent.append(part)
         return pa.concat_tables(sent) if sent else None, complete
 
-    def _brought_in(self, node: Node, complete: int, *, quietly: bool = False) -> tuple[pa.Table | None, Moments]:
-        """Take the rows up to the last instant before `complete` into running aggregates; what that changed, and when."""
+    def _brought_in(
+        self, node: Node, complete: int, *, quietly: bool = False, early: bool = False
+    ) -> tuple[pa.Table | None, Moments]:
+        """Take the rows up to the last instant before `complete` into running aggregates; what that changed, and when. `early`:
+        all rows before `complete`."""
         running, slide = node.running, node.prepared.slide
         assert running is not None
-        upto = complete - 1 if slide is None else (complete - 1) // slide * slide
+        upto = complete - 1 if slide is None or early else (complete - 1) // slide * slide
         nothing = np.zeros(0, dtype=np.int64)
         if upto <= running.upto:
             return None, nothing

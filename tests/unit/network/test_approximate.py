@@ -437,3 +437,41 @@ def test_the_values_of_every_type_can_be_told_apart(tmp_path: Path) -> None:
     assert found["c8"] == pytest.approx(2, rel=0.1)
     for name in names[:-1]:
         assert found[name] == pytest.approx(100, rel=0.1), name
+
+
+def test_rows_are_not_held_until_the_next_instant(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE tolls (seg INT, toll INT, t BIGINT) TIMESTAMP BY t")
+        text = "SELECT seg, APPROX_COUNT(*, 0.1) AS n FROM tolls [INTERVAL '200' SECOND] GROUP BY seg"
+        db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {text} SAMPLE INTERVAL '100' SECOND")
+        for t in range(1, 61):
+            db.append("tolls", [(i % 3, i, t) for i in range(50)])
+            if t % 10 == 0:
+                db.tick()
+        held = {r["what"]: r["rows"] for r in db.sql("SHOW STATE").arrow().to_pylist() if r["holder"] == "tolls"}
+        assert sum(held.values()) <= 100, held
+        db.append("tolls", [(0, 0, 101)])
+        db.tick()
+        found = {r["seg"]: r["n"] for r in db.sql("SELECT * FROM q").arrow().to_pylist()}
+    assert found == pytest.approx({0: 1020, 1: 1020, 2: 960}, rel=0.1)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["going on", "after a restart"])
+def test_a_row_that_fails_is_told_at_its_instant_and_not_before(again: bool, tmp_path: Path) -> None:
+    db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    db.sql("CREATE STREAMING TABLE signed (x INT, t BIGINT) TIMESTAMP BY t")
+    text = "SELECT APPROX_SUM(x, 0.1) AS s FROM signed [INTERVAL '20' SECOND] SAMPLE INTERVAL '10' SECOND"
+    db.sql(f"CREATE CONTINUOUS QUERY sums RANGE UNBOUNDED AS {text}")
+    for t, x in ((9, 1), (11, 2), (13, -1), (15, 3), (17, 4)):
+        db.append("signed", [(x, t)])
+        db.tick()
+        assert db.sql("SHOW CONTINUOUS QUERIES").arrow().column("problem").to_pylist() == [None]
+        if again and t == 15:
+            db.close()
+            db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    assert db.sql("SELECT instant, s FROM sums").rows() == [(10, 1.0)]
+    db.append("signed", [(5, 21)])
+    db.tick()
+    assert "a value must be from 0" in db.sql("SHOW CONTINUOUS QUERIES").arrow().column("problem").to_pylist()[0]
+    assert db.sql("SELECT instant, s FROM sums").rows() == [(10, 1.0)]
+    db.close()
