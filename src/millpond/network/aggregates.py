@@ -61,14 +61,13 @@ def _words(prepared: Prepared, *held: object) -> str:
 def past_of(held: Held, history: History, stream: str) -> Iterator[pa.Table]:
     """The rows that fill what a query holds, part by part; what a snapshot has of it is there before the first part."""
     if isinstance(held, Running):
-        yield from history.parts(stream, held.upto)
+        yield from history.parts(stream, None, held.upto)
         return
     if held.what:
         kept = history.kept(stream, held.what, held.upto, held.schema, UPTO)
         if kept is not None:
             held.restore(*kept)
-    for low, high in held.past():
-        yield history.rows(stream, low, high)
+    yield from history.parts(stream, held.first_missing, held.upto)
     held.filled()
 
 

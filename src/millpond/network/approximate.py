@@ -11,7 +11,7 @@ An average is a sum by a count, a variance has a sum of squares too. So what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from millpond.arrow import integers
 from millpond.network.prepare import Prepared
-from millpond.network.shapes import Item, Shape, Values, by_time, shape_of_items, stretches
+from millpond.network.shapes import Item, Shape, Values, by_time, shape_of_items
 from millpond.network.summarised import NEVER, Summarised
 from millpond.network.summarised import Part as Kept
 from millpond.query.approximate import mark_of
@@ -211,9 +211,9 @@ class Approximated(Summarised):
         arrays = [self._place, self._free, self._last, *self._last_value.values()]
         return sum(a.nbytes for a in arrays) + sum(m.nbytes for m in self._made.values()) + self._groups.bytes
 
-    def past(self) -> Iterator[tuple[int, int]]:
-        """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
-        return stretches(self._past_since(self.upto - self._interval), self.upto)
+    @property
+    def begin(self) -> int:
+        return self.upto - self._interval
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows, which come after all that were brought in."""

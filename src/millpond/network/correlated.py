@@ -9,7 +9,6 @@ same rows is the same in any batches, and a landmark forgets all. Which groups a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from millpond.arrow import integers
 from millpond.errors import EngineError
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
-from millpond.network.shapes import Item, Shape, Values, shape_of_items, stretches
+from millpond.network.shapes import Item, Shape, Values, shape_of_items
 from millpond.network.summarised import Part, Summarised, packed, unpacked
 from millpond.query.correlated import End
 from millpond.query.exact import correlated_of
@@ -212,9 +211,9 @@ class Correlations(Summarised):
     def bytes(self) -> int:
         return sum(k.nbytes for k in self._kept.values()) + self._groups.bytes
 
-    def past(self) -> Iterator[tuple[int, int]]:
-        """The stretches of time that the window at `upto` has, in order; both ends belong to them."""
-        return stretches(self._past_since(self._landmark), self.upto)
+    @property
+    def begin(self) -> int:
+        return self._landmark
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows, which come after all that were brought in, up to `upto`."""

@@ -22,8 +22,8 @@ class History(Protocol):
     def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
         """At least the `count` newest rows of each key with time <= high, in order, part by part."""
 
-    def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
-        """All rows with time <= high, sorted, part by part."""
+    def parts(self, stream: str, low: int | None, high: int) -> Iterator[pa.Table]:
+        """The same as `rows`, part by part, so that they never stand in memory as a whole."""
 
     def kept(
         self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str

@@ -90,9 +90,9 @@ class Past:
             ranked = f"SELECT {_all(table)}, {rank} FROM `{table.name}` WHERE {where}"
             yield self._ask(table, f"SELECT {_all(table)} FROM ({ranked}) WHERE k_ <= {count} ORDER BY {time}, {SEQ}")
 
-    def parts(self, stream: str, high: int) -> Iterator[pa.Table]:
+    def parts(self, stream: str, low: int | None, high: int) -> Iterator[pa.Table]:
         table, _ = self._stream(stream)
-        for begin, end in self._stretches(table, None, high):
+        for begin, end in self._stretches(table, low, high):
             yield self.rows(stream, begin, end)
 
     def _stretches(self, table: StreamingTable, low: int | None, high: int) -> Iterator[tuple[int, int]]:

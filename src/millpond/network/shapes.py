@@ -6,7 +6,7 @@ computed by its text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
@@ -18,8 +18,6 @@ from millpond.schema import DataType
 from millpond.sql.statements import Window
 from millpond.sql.translate import NotOnDuckDB, types_on_duckdb
 
-SLICES = 16
-"""In so many parts a window is read from history, so that it never stands in memory as a whole."""
 _NOT_OF_A_ROW = (exp.AggFunc, exp.Query, exp.Window, exp.Explode, exp.Star)
 _REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
 
@@ -149,10 +147,3 @@ def keys_of(prepared: Prepared, tree: exp.Expr) -> list[exp.Expr] | None:
 def by_time(window: Window | None) -> bool:
     """Whether a window holds all rows from some time on, which moves."""
     return window is not None and not window.grows and not window.now and window.rows is None
-
-
-def stretches(begin: int, upto: int) -> Iterator[tuple[int, int]]:
-    """A time cut into at most SLICES parts, in order; both ends belong to each."""
-    step = max(1, -(-(upto - begin + 1) // SLICES))
-    for low in range(begin, upto + 1, step):
-        yield low, min(low + step - 1, upto)

@@ -51,6 +51,16 @@ class Summarised:
         return self._groups.size
 
     @property
+    def begin(self) -> int:
+        """Where the window at `upto` begins."""
+        raise NotImplementedError
+
+    @property
+    def first_missing(self) -> int:
+        """From when on rows have to be brought in to fill it; up to `upto`."""
+        return self.begin if self._since is None else max(self.begin, self._since + 1)
+
+    @property
     def is_large(self) -> bool:
         """Whether filling it from history would take long."""
         return self._taken >= _WORTH
@@ -107,10 +117,6 @@ class Summarised:
         """A place for each new group."""
         if self._stands is not None:
             self._stands = np.concatenate([self._stands, np.full(self.rows - len(self._stands), NEVER)])
-
-    def _past_since(self, begin: int) -> int:
-        """From when on the rows of a window that begins at `begin` are missing."""
-        return begin if self._since is None else max(begin, self._since + 1)
 
     def _missing(self, groups: Ints, moments: Ints) -> npt.NDArray[np.bool_] | None:
         """Which of some rows are not in; None if none is."""
