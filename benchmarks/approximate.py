@@ -55,6 +55,7 @@ def _flow(
             " GROUP BY grp SAMPLE INTERVAL '10' SECOND"
         )
         db.start()
+        db.archive()  # waits for Spark, whose workers take over what was held here
         walls, processors = [], []
         for second in range(1, seconds + 1):
             keys, values = random.integers(0, groups, rate), random.integers(0, 100, rate)
@@ -127,6 +128,7 @@ def _restarts(pond: Path, report: Report, truth: _Truth, seconds: int) -> list[d
         began = time.monotonic()
         db = millpond.connect(pond, spark_master="local[2]")
         db.start()
+        db.archive()
         opened = time.monotonic() - began
         for _ in range(10):  # up to the next instant
             seconds += 1

@@ -143,6 +143,7 @@ def run(
     from rich.console import Console
 
     from linear_road import run_folder
+    from linear_road.progress import say
     from linear_road.run import RunConfig
 
     with _plain_errors():
@@ -161,7 +162,11 @@ def run(
         else:
             facts = _survey(console, input)
             run_folder.begin(config, facts)
-        drive(console, config, facts)
+        try:
+            drive(console, config, facts)
+        except KeyboardInterrupt:
+            say(console, f"broken off; the same command goes on with the run in {out}")
+            raise
 
 
 def check_speed(speed: str) -> None:
@@ -263,7 +268,7 @@ def _tell_finished(console: Console, config: RunConfig) -> None:
 
     say(console, f"this run is finished: {config.out}/output.csv")
     tell_answers(console, json.loads((config.out / "run.json").read_text("utf-8")))
-    say(console, "To run again, give another --out.")
+    say(console, "To run again, at this or another --speed, give another --out.")
 
 
 # --- validate ---------------------------------------------------------------------------------------------------------

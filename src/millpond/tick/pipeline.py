@@ -108,7 +108,7 @@ class Pipeline:
         if not done:
             raise EngineError(f"archiving did not finish within {timeout:.0f} seconds")
 
-    def beat(self, timeout: float = 120.0) -> None:
+    def beat(self, timeout: float = 600.0) -> None:
         """Return when a tick that began after the call is done."""
         with self._idle:
             wanted = self._begun + 1
