@@ -400,3 +400,16 @@ def integers(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if data is None or len(array) == 0:
         return np.empty(0, dtype)
     return np.frombuffer(data, dtype)[array.offset : array.offset + len(array)]
+
+
+def to_ipc(rows: pa.Table) -> bytes:
+    """A table as Arrow's stream of bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def from_ipc(data: bytes | memoryview) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(bytes(data))).read_all()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from millpond.arrow import to_ipc
 from millpond.catalog import ContinuousQuery
 from millpond.durable import write_file
 
@@ -23,12 +24,9 @@ def _path(pond: Path, query: ContinuousQuery, last: int) -> Path:
 
 
 def write(pond: Path, query: ContinuousQuery, last: int, rows: pa.Table) -> None:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
     path = _path(pond, query, last)
     path.parent.mkdir(exist_ok=True)
-    write_file(path, sink.getvalue().to_pybytes())
+    write_file(path, to_ipc(rows))
 
 
 def find(pond: Path, query: ContinuousQuery, last: int, schema: pa.Schema) -> pa.Table | None:

@@ -17,12 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.arrow import integers
+from millpond.arrow import from_ipc, integers, to_ipc
 from millpond.errors import EngineError
 from millpond.network.groups import Groups
 from millpond.network.prepare import Prepared
 from millpond.network.shapes import Item, Shape, Values, shape_of_items
-from millpond.network.summarised import Part, Summarised, packed, unpacked
+from millpond.network.summarised import Part, Summarised
 from millpond.query.correlated import End
 from millpond.query.exact import correlated_of
 from millpond.synopses import CorrelatedAggregate
@@ -161,11 +161,11 @@ class _Kept:
         rows = [pa.LargeListArray.from_arrays(offsets, pa.array(v[groups][held])) for v in (self._x, self._y)]
         many = [s.to_bytes() if (s := self._many.get(g)) is not None else None for g in groups.tolist()]
         table = pa.Table.from_arrays([pa.array(counts), *rows, pa.array(many, pa.large_binary())], names=list("cxym"))
-        return packed(table)
+        return to_ipc(table)
 
     def absorb(self, groups: Ints, data: bytes) -> None:
         """Take groups as `part` gave them."""
-        table = unpacked(data).combine_chunks()
+        table = from_ipc(data).combine_chunks()
         counts = table.column(0).to_numpy()
         self._counts[groups] = counts
         self._stale[groups] = True

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millpond.arrow import from_ipc, to_ipc
 from millpond.network.groups import Groups
 from millpond.network.shapes import Shape
 
@@ -90,7 +91,7 @@ class Summarised:
         self._since, self._stands = since, np.full(self.rows, NEVER)
         self._taken = _WORTH
         for row in parts.sort_by(UPTO).to_pylist():
-            kept = unpacked(row["rows"])
+            kept = from_ipc(row["rows"])
             if not self._is_of_now(row[UPTO]):
                 continue
             number = len(self.shape.groups)
@@ -127,19 +128,6 @@ class Summarised:
         values = [self._groups.column(name, groups) for name in self.shape.groups]
         arrays = [*values, pa.array(np.full(len(groups), self.upto)), *columns]
         table = pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
-        row = [[self.upto], [packed(table)], *([state] for state in states)]
+        row = [[self.upto], [to_ipc(table)], *([state] for state in states)]
         cells = [pa.array(value, field.type) for value, field in zip(row, self.schema, strict=True)]
         return pa.Table.from_arrays(cells, schema=self.schema)
-
-
-def packed(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def unpacked(data: bytes) -> pa.Table:
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_all()

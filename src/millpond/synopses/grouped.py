@@ -240,14 +240,6 @@ class _Grouped(Slotted):
             empty[some[rings.newest(rings.rows(some)) > begin]] = False
         return np.flatnonzero(empty)
 
-    def _known(self, slots: npt.ArrayLike | None) -> Ints:
-        if slots is None:
-            return np.arange(self._groups, dtype=np.int64)
-        groups = whole_numbers("slots", slots)
-        if len(groups) and (int(groups.min()) < 0 or int(groups.max()) >= self._groups):
-            raise SynopsisError(f"a slot must be from 0 to {self._groups - 1}")
-        return groups
-
     def part(self, slots: npt.ArrayLike) -> Self:
         """These groups by themselves: the first of `slots` is 0 there."""
         groups = self._known(slots)

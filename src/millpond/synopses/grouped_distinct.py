@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import SynopsisError, Timeline, check_eps, whole, whole_numbers
+from millpond.synopses.base import Timeline, check_eps, whole, whole_numbers
 from millpond.synopses.distinct import cardinalities, places_of, precision_for
 from millpond.synopses.grouped import Estimates
-from millpond.synopses.hashing import hashed
 from millpond.synopses.layout import Ints, Writer, unseal
 from millpond.synopses.slots import Slotted
 
@@ -64,17 +63,9 @@ class GroupedSlidingDistinct(Slotted):
 
     def add_many(self, slots: npt.ArrayLike, times: npt.ArrayLike, values: Any) -> None:
         """A row is a value of a group. All rows are taken, or none when the call raises."""
-        groups = whole_numbers("slots", slots)
-        stamps = self.timeline.many(times, len(groups))
-        hashes = hashed(values, self.seed)
-        if len(hashes) != len(groups):
-            raise SynopsisError(f"there are {len(groups)} slots and {len(hashes)} values")
+        groups, stamps, hashes = self._hashed_rows(slots, times, values, self.seed)
         if not len(groups):
             return
-        if int(groups.min()) < 0 or int(groups.max()) >= 1 << 31:
-            raise SynopsisError("a slot must be from 0 to 2147483647")
-        self.reserve(int(groups.max()) + 1)
-        self.timeline.now = int(stamps[-1])
         register, zeros = places_of(hashes, self.precision)
         places = ((groups << self.precision | register) << _RANK) | (zeros + 1)
         order = np.argsort(places, kind="stable")
@@ -167,9 +158,7 @@ class GroupedSlidingDistinct(Slotted):
             counts[:, 0] = (1 << self.precision) - counts[:, 1:].sum(axis=1)
             value[part] = cardinalities(counts, self.precision)
         if slots is not None:
-            chosen = whole_numbers("slots", slots)
-            if len(chosen) and (int(chosen.min()) < 0 or int(chosen.max()) >= self._groups):
-                raise SynopsisError(f"a slot must be from 0 to {self._groups - 1}")
+            chosen = self._known(slots)
             value, certain = value[chosen], certain[chosen]
         # A register that is not empty has had at least one value of its own.
         bounds = (np.maximum(value / (1 + self.eps), certain), np.maximum(value / (1 - self.eps), certain))

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import SynopsisError, Timeline, whole_numbers
+from millpond.synopses.base import Timeline, whole_numbers
 from millpond.synopses.grouped import Estimates
-from millpond.synopses.hashing import Hashes, hashed, mixed
+from millpond.synopses.hashing import Hashes, mixed
 from millpond.synopses.layout import Floats, Ints, Writer, unseal
 from millpond.synopses.norms import SlidingLp
 from millpond.synopses.slots import Slotted
@@ -102,18 +102,9 @@ class GroupedSlidingLp(Slotted):
 
     def add_many(self, slots: npt.ArrayLike, times: npt.ArrayLike, values: Any) -> None:
         """A row is a value of a group. All rows are taken, or none when the call raises."""
-        groups = whole_numbers("slots", slots)
-        stamps = self.timeline.many(times, len(groups))
-        keys = hashed(values, self.seed)
-        if len(keys) != len(groups):
-            raise SynopsisError(f"there are {len(groups)} slots and {len(keys)} values")
-        if not len(groups):
-            return
-        if int(groups.min()) < 0 or int(groups.max()) >= 1 << 31:
-            raise SynopsisError("a slot must be from 0 to 2147483647")
-        self.reserve(int(groups.max()) + 1)
-        self.timeline.now = int(stamps[-1])
-        self._take(_Entries.of(groups, keys, stamps))
+        groups, stamps, keys = self._hashed_rows(slots, times, values, self.seed)
+        if len(groups):
+            self._take(_Entries.of(groups, keys, stamps))
 
     def _take(self, entries: _Entries) -> None:
         if self._large:
@@ -212,9 +203,7 @@ class GroupedSlidingLp(Slotted):
             value[slot], lower[slot], upper[slot] = one.estimate(window, end)
         if slots is None:
             return Estimates(value, lower, upper)
-        chosen = whole_numbers("slots", slots)
-        if len(chosen) and (int(chosen.min()) < 0 or int(chosen.max()) >= self._groups):
-            raise SynopsisError(f"a slot must be from 0 to {self._groups - 1}")
+        chosen = self._known(slots)
         return Estimates(value[chosen], lower[chosen], upper[chosen])
 
     def _exact(self, begin: int) -> Floats:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from millpond.synopses.base import SynopsisError, Timeline, whole_numbers
+from millpond.synopses.hashing import Hashes, hashed
 from millpond.synopses.layout import Ints
 
 
@@ -32,6 +34,31 @@ class Slotted:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}{self.parameters()}"
+
+    def _hashed_rows(
+        self, slots: npt.ArrayLike, times: npt.ArrayLike, values: Any, seed: int
+    ) -> tuple[Ints, Ints, Hashes]:
+        """The group, time and hash of each row given. They can be taken: there is room, and time has moved on."""
+        groups = whole_numbers("slots", slots)
+        stamps = self.timeline.many(times, len(groups))
+        hashes = hashed(values, seed)
+        if len(hashes) != len(groups):
+            raise SynopsisError(f"there are {len(groups)} slots and {len(hashes)} values")
+        if len(groups):
+            if int(groups.min()) < 0 or int(groups.max()) >= 1 << 31:
+                raise SynopsisError("a slot must be from 0 to 2147483647")
+            self.reserve(int(groups.max()) + 1)
+            self.timeline.now = int(stamps[-1])
+        return groups, stamps, hashes
+
+    def _known(self, slots: npt.ArrayLike | None) -> Ints:
+        """Slots that were seen; None: all."""
+        if slots is None:
+            return np.arange(self._groups, dtype=np.int64)
+        chosen = whole_numbers("slots", slots)
+        if len(chosen) and (int(chosen.min()) < 0 or int(chosen.max()) >= self._groups):
+            raise SynopsisError(f"a slot must be from 0 to {self._groups - 1}")
+        return chosen
 
     def _check_mergeable(self, other: Self) -> None:
         if type(self) is not type(other) or self.parameters() != other.parameters():

@@ -29,6 +29,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from millpond.arrow import from_ipc, to_ipc
 from millpond.durable import disk_errors, make_folder, sync_folder
 from millpond.failpoints import reach
 
@@ -170,7 +171,7 @@ def _encode(frame: ResultFrame) -> bytes:
     sections = []
     offset = 0
     for sent in frame.sent:
-        body = _to_ipc(sent.rows)
+        body = to_ipc(sent.rows)
         sections.append([sent.folder, sent.first, sent.rows.num_rows, offset, len(body)])
         bodies.append(body)
         offset += len(body)
@@ -197,21 +198,9 @@ def _frames(path: Path, place: int) -> tuple[list[ResultFrame], int]:
         head = json.loads(bytes(rest[:text_length]))
         body = rest[text_length:]
         sent = [
-            Sent(folder, first, _from_ipc(body[offset : offset + length]))
+            Sent(folder, first, from_ipc(body[offset : offset + length]))
             for folder, first, _rows, offset, length in head["sections"]
         ]
         frames.append(ResultFrame(head["tick"], head["state"], sent))
         place = end
     return frames, place
-
-
-def _to_ipc(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def _from_ipc(data: memoryview) -> pa.Table:
-    return pa.ipc.open_stream(pa.py_buffer(bytes(data))).read_all()
