@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pyarrow as pa
 
@@ -58,16 +58,17 @@ def _words(prepared: Prepared, *held: object) -> str:
     return repr((*held, where.sql() if where else ""))
 
 
-def past_of(held: Held, history: History, stream: str) -> Iterator[pa.Table]:
-    """The rows that fill what a query holds, part by part; what a snapshot has of it is there before the first part."""
+def past_of(held: Held, history: History, stream: str, names: Collection[str]) -> Iterator[pa.Table]:
+    """The rows that fill what a query holds, with the columns it needs, part by part; what a snapshot has of it is there before
+    the first part."""
     if isinstance(held, Running):
-        yield from history.parts(stream, None, held.upto)
+        yield from history.parts(stream, names, None, held.upto)
         return
     if held.what:
         kept = history.kept(stream, held.what, held.upto, held.schema, UPTO)
         if kept is not None:
             held.restore(*kept)
-    yield from history.parts(stream, held.first_missing, held.upto)
+    yield from history.parts(stream, names, held.first_missing, held.upto)
     held.filled()
 
 

@@ -477,7 +477,7 @@ class Evaluator:
         """Aggregates of the rows in the window up to a time, from history."""
         running = self._make_running(node, upto)
         stream = node.prepared.streams[0].table.name
-        for rows in past_of(running, self.history, stream):
+        for rows in past_of(running, self.history, stream, node.kind.needs):
             running.take_in(*self._matching(node, Arrived(rows, self.inlets[stream].time_column)))
 
     def _fill_early(self, node: Node, upto: int) -> int:

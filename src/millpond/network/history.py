@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -22,8 +22,8 @@ class History(Protocol):
     def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
         """At least the `count` newest rows of each key with time <= high, in order, part by part."""
 
-    def parts(self, stream: str, low: int | None, high: int) -> Iterator[pa.Table]:
-        """The same as `rows`, part by part, so that they never stand in memory as a whole."""
+    def parts(self, stream: str, names: Collection[str], low: int | None, high: int) -> Iterator[pa.Table]:
+        """The same rows, at least their columns of these names, part by part: they never stand in memory as a whole."""
 
     def kept(
         self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str

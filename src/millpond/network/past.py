@@ -6,7 +6,7 @@ has seen) when that matters: for those that still wait for their time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from millpond.query.bind import Use, bind
 from millpond.query.local import Local
 from millpond.query.plan import Shelf, make_plan
 from millpond.query.relation import SPARK
-from millpond.schema import SEQ, Column, DataType
+from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.sql.dialect import read_tree, tokenize
 from millpond.table.lookup import Lookups
 
@@ -45,11 +45,16 @@ class Past:
         self._lookups: dict[Path, Lookups] = {}
 
     def rows(self, stream: str, low: int | None, high: int) -> pa.Table:
+        return self._between(stream, self._stream(stream)[0].columns, low, high)
+
+    def _between(self, stream: str, columns: Schema, low: int | None, high: int) -> pa.Table:
         table, time = self._stream(stream)
         where = f"{time} <= {_literal(table, high)}"
         if low is not None:
             where += f" AND {time} >= {_literal(table, low)}"
-        return self._ask(table, f"SELECT {_all(table)} FROM `{table.name}` WHERE {where} ORDER BY {time}, {SEQ}")
+        chosen = SPARK.names([*columns.names, SEQ])
+        text = f"SELECT {chosen} FROM `{table.name}` WHERE {where} ORDER BY {time}, {SEQ}"
+        return self._ask(table, text, columns)
 
     def newest(self, stream: str, count: int, high: int) -> pa.Table:
         table, time = self._stream(stream)
@@ -90,10 +95,12 @@ class Past:
             ranked = f"SELECT {_all(table)}, {rank} FROM `{table.name}` WHERE {where}"
             yield self._ask(table, f"SELECT {_all(table)} FROM ({ranked}) WHERE k_ <= {count} ORDER BY {time}, {SEQ}")
 
-    def parts(self, stream: str, low: int | None, high: int) -> Iterator[pa.Table]:
+    def parts(self, stream: str, names: Collection[str], low: int | None, high: int) -> Iterator[pa.Table]:
         table, _ = self._stream(stream)
+        wanted = {n.lower() for n in (*names, table.time_column, *table.shard_by)}
+        columns = Schema(tuple(c for c in table.columns if c.name.lower() in wanted))
         for begin, end in self._stretches(table, low, high):
-            yield self.rows(stream, begin, end)
+            yield self._between(stream, columns, begin, end)
 
     def _stretches(self, table: StreamingTable, low: int | None, high: int) -> Iterator[tuple[int, int]]:
         """Times from `low` to `high` in stretches of some million rows, so that no question needs much memory."""
@@ -173,10 +180,11 @@ class Past:
         assert isinstance(table, StreamingTable)
         return table, SPARK.quote(table.time_column)
 
-    def _ask(self, table: StreamingTable | StandardTable, text: str) -> pa.Table:
+    def _ask(self, table: StreamingTable | StandardTable, text: str, columns: Schema | None = None) -> pa.Table:
+        """The answer; it has `columns` of the table, all of them unless told."""
         bound = bind(read_tree(text, tokenize(text)), self.catalog, text)
         plan = make_plan(bound, self._shelf, engine="duckdb", large_rows=1 << 62)
-        columns = table.columns
+        columns = columns or table.columns
         if isinstance(table, StreamingTable):
             columns = columns.plus(Column(SEQ, DataType("BIGINT")))
         return self._local.run(plan).rows.rename_columns(columns.names).cast(arrow_schema(columns))

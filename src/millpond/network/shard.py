@@ -32,7 +32,7 @@ from millpond.network.prepare import Prepared, prepare
 from millpond.network.snapshots import Scribe, Window
 from millpond.query.bind import Use
 from millpond.query.local import Local
-from millpond.schema import SEQ
+from millpond.schema import SEQ, Schema
 from millpond.table import postgres
 from millpond.table.log import LogReader, Section
 from millpond.table.standard import StandardStore
@@ -312,8 +312,8 @@ class ShardPast(Past):
         """Forget the tables' tails; they are read anew when asked for again."""
         self._reader.close()
 
-    def _ask(self, table: StreamingTable | StandardTable, text: str) -> pa.Table:
-        rows = super()._ask(table, text)
+    def _ask(self, table: StreamingTable | StandardTable, text: str, columns: Schema | None = None) -> pa.Table:
+        rows = super()._ask(table, text, columns)
         if table.name != self._table.name or self._table.shards == 1 or not rows.num_rows:
             return rows
         batch = rows.combine_chunks().to_batches()[0]

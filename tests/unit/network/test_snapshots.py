@@ -275,19 +275,19 @@ def test_what_is_left_undone_leaves_nothing(tmp_path: Path) -> None:
 def test_history_comes_in_parts_that_have_each_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(past, "_STRETCH", 60)
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
-        db.sql("CREATE STREAMING TABLE r (x INT, t BIGINT) TIMESTAMP BY t")
+        db.sql("CREATE STREAMING TABLE r (x INT, more STRING, t BIGINT) TIMESTAMP BY t")
         db.sql("CREATE CONTINUOUS QUERY q AS SELECT x FROM r [NOW] SAMPLE REALTIME")
         for begin in range(0, 100, 10):
-            db.append("r", [(i, t) for t in range(begin, begin + 10) for i in range(5)])
+            db.append("r", [(i, "a", t) for t in range(begin, begin + 10) for i in range(5)])
             if begin in (20, 50):
                 db.archive()
         db.tick()
         history = db.network._past
         assert history is not None
         for low, high in ((None, 99), (0, 99), (33, 77), (-86_400, 41), (95, 200), (60, 60), (50, 49)):
-            parts = list(history.parts("r", low, high))
+            parts = list(history.parts("r", ["x"], low, high))
             expected = [(x, t) for t in range(max(low or 0, 0), min(high, 99) + 1) for x in range(5)]
             found = [(r["x"], r["t"]) for p in parts for r in p.to_pylist()]
             assert found == expected
-            assert all(p.num_rows <= 300 for p in parts)
+            assert all(p.num_rows <= 300 and p.column_names == ["x", "t", "_seq"] for p in parts)
             assert len(parts) >= len(expected) // 300
