@@ -151,12 +151,19 @@ def check_synopsis(
       merging and after a round trip through bytes, which gives the same bytes and the same answers also for what comes later;
     - times that go back are refused, and then nothing has been taken; `merge` changes neither side; no array given is kept.
     """
+    _check_methods(make())
     judge = _Judge(truth, scale or (lambda values: abs(truth(values) or 0.0)))
     for seed in range(rounds):
         _one_round(make, sample, judge, np.random.default_rng(seed))
     judge.conclude(rate)
     if different is not None:
         _must_refuse(lambda: make().merge(different()), "synopses with different parameters were merged")
+
+
+def _check_methods(synopsis: object) -> None:
+    for name in ("parameters", "error", "add", "add_many", "estimate", "merge", "to_bytes", "from_bytes", "nbytes"):
+        if getattr(synopsis, name, None) is None:
+            raise AssertionError(f"{type(synopsis).__name__} lacks {name}, which every synopsis has")
 
 
 @dataclass

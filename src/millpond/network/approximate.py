@@ -21,6 +21,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.arrow import integers
+from millpond.errors import EngineError
 from millpond.network.prepare import Prepared
 from millpond.network.shapes import Item, Shape, Values, by_time, shape_of_items
 from millpond.network.summarised import NEVER, Summarised
@@ -33,8 +34,8 @@ from millpond.synopses import (
     GroupedSlidingDistinct,
     GroupedSlidingLp,
     GroupedSlidingSum,
+    SynopsisError,
 )
-from millpond.synopses.base import amounts
 from millpond.synopses.canonical import interval
 from millpond.synopses.hashing import hashed
 from millpond.synopses.means import mean_bounds, mean_part, variance_bounds, variance_part
@@ -115,9 +116,17 @@ class Part:
             synopsis.add_many(places, times, hashable(column))
         else:
             values = integers(column.fill_null(0) if known is not None else column).astype(np.int64, copy=False)
-            if self.what == "squares":
-                values = np.square(amounts(values, MOST_SQUARED))
-            synopsis.add_many(places, times, values)
+            self._check(values, MOST_SQUARED if self.what == "squares" else MOST)
+            synopsis.add_many(places, times, np.square(values) if self.what == "squares" else values)
+
+    def _check(self, values: Ints, most: int) -> None:
+        least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
+        if least < 0 or greatest > most:
+            raise EngineError(
+                f"a value must be from 0 to {most}, not {least if least < 0 else greatest}",
+                detail=f"It is one of {self.column}, of which {'squares' if self.what == 'squares' else 'sums'} are estimated.",
+                hint="Leave such rows out in WHERE, or take the exact aggregate.",
+            )
 
 
 def hashable(column: pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -148,7 +157,7 @@ def _measured(node: exp.Expr, values: Values) -> Item[Measure] | None:
         name = values.name(norm.x)
         if name is None or values.type(name) is None:
             return None
-        return Item("", Measure("norm", name, norm.eps, norm.p), norm.shown)
+        return _possible(Item("", Measure("norm", name, norm.eps, norm.p), norm.shown))
     if mark is None:
         return None
     inner = node.this.this
@@ -160,7 +169,18 @@ def _measured(node: exp.Expr, values: Values) -> Item[Measure] | None:
     kind = None if name is None else values.type(name)
     if kind is None or (mark.function in ("sum", "avg", "var_pop") and not kind.is_integer):
         return None
-    return Item("", Measure(mark.function, name, mark.eps), mark.shown)
+    return _possible(Item("", Measure(mark.function, name, mark.eps), mark.shown))
+
+
+def _possible(item: Item[Measure]) -> Item[Measure] | None:
+    """None where the error is so small that a synopsis would be larger than what it is to save."""
+    assert item.measure is not None
+    try:
+        for part in item.measure.parts:
+            part.make(1)
+    except SynopsisError:
+        return None
+    return item
 
 
 class Clock:

@@ -19,7 +19,7 @@ from millpond.sql.statements import Window
 from millpond.sql.translate import NotOnDuckDB, types_on_duckdb
 
 _NOT_OF_A_ROW = (exp.AggFunc, exp.Query, exp.Window, exp.Explode, exp.Star)
-_REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
+REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
 
 
 class Measuring(Protocol):
@@ -131,7 +131,7 @@ def keys_of(prepared: Prepared, tree: exp.Expr) -> list[exp.Expr] | None:
     use = prepared.streams[0]
     if not isinstance(tree, exp.Select) or len(prepared.bound.uses) > 1 or prepared.query.form != "rstream":
         return None
-    if not isinstance(tree.args["from_"].this, exp.Table) or any(tree.args.get(c) for c in _REFUSED):
+    if not isinstance(tree.args["from_"].this, exp.Table) or any(tree.args.get(c) for c in REFUSED):
         return None
     if len(list(tree.find_all(exp.Select))) > 1 or use.previous:
         return None

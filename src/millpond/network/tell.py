@@ -12,6 +12,7 @@ from millpond.network.place import shard_table
 from millpond.network.prepare import Prepared, bases, prepare
 from millpond.network.runner import Network
 from millpond.network.split import PREFIX, ColumnsOf, split
+from millpond.network.why import why_exact
 from millpond.query.bind import Use
 
 
@@ -45,6 +46,8 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
     lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
     lines.append(_where(prepared, network.catalog, network.columns))
+    if kind_of(prepared).name not in (APPROXIMATE, CORRELATED) and (reason := why_exact(prepared)) is not None:
+        lines.append(reason)
     failure = network.state.failed.get(query.folder)
     if failure:
         return [*lines, f"stopped: {failure.splitlines()[0]}"]

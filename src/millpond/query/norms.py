@@ -15,9 +15,7 @@ from sqlglot import exp
 from millpond.errors import TypeMismatch, UnsupportedSql
 from millpond.query.approximate import read_error
 from millpond.query.grouped_rows import GroupedRows, double
-from millpond.sql.dialect import ERROR_IS_FINE, span_of
-
-_NAMES = {"approx_norm": "value", "approx_norm_lower": "lower", "approx_norm_upper": "upper"}
+from millpond.sql.dialect import ERROR_IS_FINE, NORMS, span_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Norm:
 
 def is_norm(node: exp.Expr) -> bool:
     """Whether a node, before calls are made exact, is such a call."""
-    return isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES
+    return isinstance(node, exp.Anonymous) and node.name.lower() in NORMS
 
 
 def read(call: exp.Anonymous, sql: str) -> Norm:
@@ -44,7 +42,7 @@ def read(call: exp.Anonymous, sql: str) -> Norm:
     if x.find(exp.AggFunc, exp.Query) is not None or x.find(exp.Column) is None:
         detail = "That is a column, or computed from columns, without an aggregate or a subquery."
         raise UnsupportedSql(f"{name} is of a value of each row", detail=detail, sql=sql, span=span_of(call))
-    return Norm(_NAMES[call.name.lower()], _power(p, call, sql), read_error(eps, name, sql), x)
+    return Norm(NORMS[call.name.lower()], _power(p, call, sql), read_error(eps, name, sql), x)
 
 
 def _power(node: exp.Expr, call: exp.Expr, sql: str) -> float:

@@ -126,6 +126,9 @@ def get_session(
         try:
             _launch(builder)
             _session = builder.getOrCreate()
+            for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+                # They print the stack of the JVM as JSON; an error is told once, in words.
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         except Exception as error:
             raise EngineError(
                 "Spark could not be started",

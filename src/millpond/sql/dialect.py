@@ -31,6 +31,7 @@ from millpond.sql.statements import Window
 __all__ = [
     "CORRELATED",
     "ERROR_IS_FINE",
+    "NORMS",
     "OF_CONDITION",
     "Cursor",
     "Millpond",
@@ -56,6 +57,9 @@ CORRELATED = {
     for suffix, shown in (("", "value"), ("_LOWER", "lower"), ("_UPPER", "upper"))
 }
 """The aggregates that take a condition: what is aggregated of the rows, and whether the value or a bound is shown."""
+
+NORMS = {"approx_norm": "value", "approx_norm_lower": "lower", "approx_norm_upper": "upper"}
+"""The names of a norm: whether the value or a bound is shown."""
 
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 # Tokens whose text is a value or a quoted name: never a keyword or a symbol, whatever it says.

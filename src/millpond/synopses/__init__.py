@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millpond.synopses.base import Estimate, Synopsis, SynopsisError
-from millpond.synopses.correlated import CorrelatedAggregate, Predicate
+from millpond.synopses.correlated import CorrelatedAggregate, Limit, Predicate
 from millpond.synopses.counting import ExponentialHistogram, SlidingSum
 from millpond.synopses.distinct import SlidingDistinct
 from millpond.synopses.extremes import SlidingExtremes
@@ -25,6 +25,7 @@ __all__ = [
     "GroupedSlidingDistinct",
     "GroupedSlidingLp",
     "GroupedSlidingSum",
+    "Limit",
     "Moving",
     "Pairs",
     "PairsAbove",

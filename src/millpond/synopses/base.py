@@ -236,6 +236,13 @@ def whole(what: str, value: Any, least: int = LONG_AGO + 1, most: int = TOO_LARG
     return int(value)
 
 
+_WHOLE = {
+    "times": 'Choose a unit in which they are whole; of datetime64, give .astype("int64").',
+    "slots": "Number the groups from 0.",
+    "values": "Choose a unit in which they are whole: cents, not euros.",
+}
+
+
 def whole_numbers(what: str, values: npt.ArrayLike) -> Ints:
     """`values` as 64-bit whole numbers, in one dimension; nothing is rounded to make them so."""
     array = np.asarray(values)
@@ -246,7 +253,7 @@ def whole_numbers(what: str, values: npt.ArrayLike) -> Ints:
     if array.dtype.kind not in "iub":
         raise SynopsisError(
             f"{what} must be whole numbers, not {array.dtype}",
-            hint="Choose a unit in which they are whole, such as microseconds.",
+            hint=_WHOLE.get(what),
         )
     if array.dtype == np.uint64 and int(array.max()) >= TOO_LARGE:
         raise SynopsisError(f"{what} must have at most 62 bits")

@@ -116,8 +116,8 @@ class ExponentialHistogram(_Bucketed):
             buckets.push(time)
 
     def add_many(self, times: npt.ArrayLike | None, values: npt.ArrayLike | None = None) -> None:
-        """`values`: true or not zero is a one; left out, all are ones."""
-        bits = None if values is None else np.asarray(values)
+        """`values`: 1 or true for a row that counts, 0 or false for one that does not; left out, all count."""
+        bits = None if values is None else _bits(values)
         stamps = self.timeline.many(times, None if bits is None else len(bits))
         if not len(stamps):
             return
@@ -137,6 +137,13 @@ class ExponentialHistogram(_Bucketed):
         made.timeline.now = reader.number()
         made.buckets = Canonical.read(reader, made.buckets.spread)
         return made
+
+
+def _bits(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    bits = np.asarray(values)
+    if bits.dtype != np.bool_ and bits.size and not ((bits == 0) | (bits == 1)).all():
+        raise SynopsisError("a row counts, 1, or it does not, 0", hint="SlidingSum adds numbers up.")
+    return bits
 
 
 class SlidingSum(_Bucketed):

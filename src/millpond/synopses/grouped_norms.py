@@ -24,8 +24,6 @@ _FEW: Final = 1 << 12
 """New entries that are not worth putting with the others."""
 _LEAST: Final = 1 << 10
 """Entries that a group may have in any case."""
-_BUCKETS: Final = 10
-"""A sketch has about so many times k buckets."""
 
 
 class _Entries(NamedTuple):
@@ -76,7 +74,7 @@ class GroupedSlidingLp(Slotted):
         self.p, self.eps, self.rate, self.seed = one.p, one.eps, one.rate, one.seed
         self.timeline = Timeline(window, rows=False)
         entry = sum(column.itemsize for column in _Entries.none())
-        self.most = max(_LEAST, int(_BUCKETS * one.k * one.columns * 8 / entry))
+        self.most = max(_LEAST, one.largest // entry)
         """Entries of a group that take no more than a sketch would."""
         self._groups = 0
         self._entries = _Entries.none()

@@ -11,6 +11,8 @@ from millpond.synopses.layout import SynopsisError
 
 Hashes = npt.NDArray[np.uint64]
 
+_EXACT = float(1 << 62)  # below it a float without a fraction is a 64-bit whole number
+
 
 def mixed(words: Hashes) -> Hashes:
     """Every bit of the result depends on every bit of the word (the finaliser of the SplitMix64 generator)."""
@@ -23,7 +25,7 @@ def mixed(words: Hashes) -> Hashes:
 def hashed(values: Any, seed: int = 0) -> Hashes:
     """A 64-bit hash of each value: whole numbers, floats, texts, bytes, or dates as NumPy has them.
 
-    Equal whole numbers hash alike in every width; a whole number and an equal float do not.
+    Equal numbers hash alike, whatever their type.
     """
     array = np.asarray(values)
     if array.ndim != 1:
@@ -42,7 +44,11 @@ def hashed(values: Any, seed: int = 0) -> Hashes:
     if kind in "mM":
         return mixed(array.view(np.int64).view(np.uint64) ^ start)
     if kind == "f":
-        return mixed((array.astype(np.float64) + 0.0).view(np.uint64) ^ start)  # + 0.0: minus zero is zero
+        floats = array.astype(np.float64)
+        words = floats.view(np.uint64).copy()
+        same = (np.abs(floats) < _EXACT) & (np.floor(floats) == floats)  # as a whole number
+        words[same] = floats[same].astype(np.int64).view(np.uint64)
+        return mixed(words ^ start)
     if kind in "US":
         width = array.dtype.itemsize // (4 if kind == "U" else 1)
         if not width:
@@ -61,7 +67,7 @@ def _one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     types = {type(value) for value in array.tolist()}
     if len(types) == 1 and types <= {str, bytes, int, float}:
         return np.array(array.tolist())
-    raise SynopsisError(
-        "values of different types cannot be hashed together",
-        detail=f"There are {', '.join(sorted(one.__name__ for one in types))}.",
-    )
+    kinds = ", ".join(sorted(one.__name__ for one in types))
+    if len(types) == 1 or types & {type(None)}:
+        raise SynopsisError(f"values of type {kinds} cannot be hashed", hint="Give numbers, texts or bytes.")
+    raise SynopsisError("values of different types cannot be hashed together", detail=f"There are {kinds}.")

@@ -29,6 +29,9 @@ from millpond.synopses.layout import Floats, Ints, Reader, Writer
 
 # Elements whose random numbers stand in memory together.
 AT_ONCE = 512
+# Bytes that one synopsis may come to.
+MOST = 2_000_000_000
+_BUCKETS = 10  # times k: about so many there are
 
 
 @dataclass(slots=True)
@@ -66,9 +69,19 @@ class SlidingLp(Synopsis):
         self.k = 2 ** (self.p - 1) / self.step**self.p
         deviations = normal_quantile(rate) / (self.eps / 2)
         self.columns = math.ceil(deviations**2 * _variance(self.p)) + 1
+        if self.largest > MOST:
+            raise SynopsisError(
+                f"a norm within {eps} of itself would take {self.largest / 1e9:,.1f} GB",
+                hint="Take a larger eps, such as 0.1.",
+            )
         self._buckets: list[_Bucket] = []
         """Oldest first."""
         self._generation = 0
+
+    @property
+    def largest(self) -> int:
+        """Bytes that it comes to, of a long stream."""
+        return int(_BUCKETS * self.k * self.columns * 8)
 
     def parameters(self) -> tuple[Any, ...]:
         return (self.p, self.eps, self.timeline.window, self.timeline.rows, self.rate, self.seed)

@@ -337,7 +337,7 @@ def test_groups_and_values_may_be_computed(groups: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["APPROX_COUNT(*)", "APPROX_SUM(*, 0.1)", "APPROX_SUM(toll, 1)", "APPROX_SUM(toll, 0)", "APPROX_SUM(toll, toll)",
+    ["APPROX_MEDIAN(toll, 0.1)", "APPROX_COUNT(*, 0.1) FILTER (WHERE seg = 1)", "APPROX_SUM(toll, 0.1) OVER ()", "APPROX_COUNT(*)", "APPROX_SUM(*, 0.1)", "APPROX_SUM(toll, 1)", "APPROX_SUM(toll, 0)", "APPROX_SUM(toll, toll)",
      "APPROX_NORM(toll, 0.1)", "APPROX_NORM(toll, 3, 0.1)", "APPROX_NORM(*, 2, 0.1)", "SUM(APPROX_NORM(toll, 2, 0.1))",
      "APPROX_NORM(1, 2, 0.1)", "APPROX_NORM(toll, 2, 7)", "APPROX_NORM(toll, 2, 0.1) OVER ()", "APPROX_AVG(*, 0.1)", "APPROX_DISTINCT(toll)", "APPROX_VAR_POP(toll, 2)",
      "APPROX_COUNT(toll, '0.1')", "APPROX_COUNT(DISTINCT toll, 0.1)", "APPROX_SUM(toll, 0.1, 0.1)"],
@@ -469,3 +469,31 @@ def test_a_row_that_fails_is_told_at_its_instant_and_not_before(again: bool, tmp
     assert "a value must be from 0" in db.sql("SHOW CONTINUOUS QUERIES").arrow().column("problem").to_pylist()[0]
     assert db.sql("SELECT instant, s FROM sums").rows() == [(10, 1.0)]
     db.close()
+
+
+@pytest.mark.parametrize(
+    ("select", "reason"),
+    [
+        (
+            f"seg, APPROX_COUNT(*, 0.1) AS n, MAX(toll) AS m {WINDOW} GROUP BY seg",
+            "MAX(toll) is neither such a call nor what it is",
+        ),
+        (f"ISTREAM APPROX_COUNT(*, 0.1) AS n {WINDOW}", "it sends ISTREAM"),
+        ("APPROX_COUNT(*, 0.1) AS n FROM tolls [LANDMARK DAY]", "APPROX_COUNT is estimated over [INTERVAL ...] only"),
+        (f"CORRELATED_COUNT(toll > AVG(toll)) AS n {WINDOW}", "is estimated over [LANDMARK ...] only"),
+        (f"APPROX_COUNT(*, 0.1) AS n {WINDOW} HAVING COUNT(*) > 1", "it has HAVING"),
+        (f"APPROX_SUM(price, 0.1) AS n {WINDOW}", "of values that no synopsis takes"),
+        (f"APPROX_NORM(toll, 2, 0.001) AS n {WINDOW}", "of an error that none is small for"),
+        (f"APPROX_DISTINCT(toll, 0.0001) AS n {WINDOW}", "of an error that none is small for"),
+        (f"APPROX_COUNT(*, 0.1) AS n {WINDOW}", None),
+        (f"COUNT(*) AS n {WINDOW}", None),
+    ],
+)
+def test_explain_says_why_a_query_that_allows_an_error_is_exact(pond: Any, select: str, reason: str | None) -> None:
+    pond.sql(f"CREATE CONTINUOUS QUERY q AS SELECT {select} SAMPLE INTERVAL '1' SECOND")
+    try:
+        shown = "\n".join(row[0] for row in pond.sql("EXPLAIN CONTINUOUS QUERY q").rows())
+    finally:
+        pond.sql("DROP CONTINUOUS QUERY q")
+    assert ("exact, holding the rows" in shown) == (reason is not None)
+    assert reason is None or reason in shown

@@ -224,3 +224,35 @@ def test_distinct_needs_a_rate_and_an_eps_that_can_be() -> None:
         SlidingDistinct(0.1, 10, rate=1.0)
     with pytest.raises(SynopsisError, match="registers"):
         SlidingDistinct(0.0001, 10)
+
+
+def test_equal_numbers_are_one_value_whatever_their_type() -> None:
+    numbers = [7.0, -0.0, 2.0**53, -3.0, 7.5, 1e300, float("nan"), float("inf")]
+    whole = [7, 0, 2**53, -3]
+    assert hashed(np.array(numbers))[:4].tolist() == hashed(np.array(whole)).tolist()
+    assert len(set(hashed(np.array(numbers)).tolist())) == len(numbers)
+    distinct = SlidingDistinct(0.05, 1000)
+    distinct.add_many([1, 2], [7, 7.5])
+    distinct.add(3, 7)
+    assert round(distinct.distinct().value) == 2
+
+
+def test_a_histogram_counts_and_does_not_add_up() -> None:
+    histogram = ExponentialHistogram(0.1, 10)
+    with pytest.raises(SynopsisError, match="1, or it does not, 0"):
+        histogram.add_many([1, 2, 3], [2, 0, 5])
+    histogram.add_many([1, 2, 3, 4], [1.0, 0.0, 1.0, 0.0])
+    histogram.add_many([5, 6], [True, False])
+    assert histogram.count().value == 3
+
+
+def test_a_norm_that_would_not_fit_is_refused() -> None:
+    with pytest.raises(SynopsisError, match="would take"):
+        SlidingLp(2, 0.01, 10)
+
+
+def test_what_cannot_be_hashed_is_told_by_its_type() -> None:
+    with pytest.raises(SynopsisError, match="of type NoneType"):
+        SlidingDistinct(0.1, 10).add(5, None)
+    with pytest.raises(SynopsisError, match="different types"):
+        SlidingDistinct(0.1, 10).add_many([1, 2], np.array(["a", 1], dtype=object))

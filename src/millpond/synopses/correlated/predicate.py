@@ -53,6 +53,12 @@ class Limit:
         return Limit(self.factor, -self.offset, self.closed)
 
 
+def _independent(name: str) -> Independent:
+    if name not in tuple(Independent):
+        raise SynopsisError(f"a range hangs on {', '.join(Independent)}, not on {name!r}")
+    return Independent(name)
+
+
 @dataclass(frozen=True)
 class Predicate:
     """The range of x as a function of an aggregate of x.
@@ -70,24 +76,24 @@ class Predicate:
     high: Limit | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "independent", Independent(self.independent))
+        object.__setattr__(self, "independent", _independent(self.independent))
         if self.low is None and self.high is None:
             raise SynopsisError("a correlated predicate needs a low or a high limit")
 
     @classmethod
     def above(cls, independent: str, factor: float = 1.0, offset: float = 0.0, *, closed: bool = False) -> Predicate:
         """x > factor * AGG(x) + offset, or >= when closed."""
-        return cls(Independent(independent), low=Limit(factor, offset, closed))
+        return cls(_independent(independent), low=Limit(factor, offset, closed))
 
     @classmethod
     def below(cls, independent: str, factor: float = 1.0, offset: float = 0.0, *, closed: bool = False) -> Predicate:
         """x < factor * AGG(x) + offset, or <= when closed."""
-        return cls(Independent(independent), high=Limit(factor, offset, closed))
+        return cls(_independent(independent), high=Limit(factor, offset, closed))
 
     @classmethod
     def within(cls, independent: str, distance: float, *, closed: bool = False) -> Predicate:
         """|x - AGG(x)| < distance, or <= when closed."""
-        return cls(Independent(independent), Limit(1.0, -distance, closed), Limit(1.0, distance, closed))
+        return cls(_independent(independent), Limit(1.0, -distance, closed), Limit(1.0, distance, closed))
 
     @property
     def is_average(self) -> bool:

@@ -80,6 +80,8 @@ class Correlation(SeriesQuery):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in self.pairs):
+            raise SynopsisError(f"pairs are two series each, such as ((0, 1), (0, 2)), not {self.pairs!r}")
         pairs = tuple((whole("a series", a, 0), whole("a series", b, 0)) for a, b in self.pairs)
         object.__setattr__(self, "pairs", pairs)
 
