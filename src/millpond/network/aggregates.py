@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import pyarrow as pa
 
+from millpond.errors import MillpondError
 from millpond.network.approximate import Approximated, approximate_shape
 from millpond.network.correlated import Correlations, correlated_shape
 from millpond.network.history import History
@@ -45,7 +46,7 @@ def held_for(prepared: Prepared, kind: str, schema: pa.Schema, upto: int) -> Hel
         assert use.window is not None
         assert use.window.landmark is not None
         between = prepared.unit.ticks(use.window.landmark)
-        return Correlations(correlated, schema, upto, between, _words(prepared, correlated, between))
+        return Correlations(correlated, schema, upto, between, _words(prepared, correlated, between, prepared.slide))
     return Running(shape_of(prepared.bound.tree, use.columns), schema, upto)
 
 
@@ -58,18 +59,26 @@ def _words(prepared: Prepared, *held: object) -> str:
     return repr((*held, where.sql() if where else ""))
 
 
-def past_of(held: Held, history: History, stream: str, names: Collection[str]) -> Iterator[pa.Table]:
-    """The rows that fill what a query holds, with the columns it needs, part by part; what a snapshot has of it is there before
-    the first part."""
-    if isinstance(held, Running):
-        yield from history.parts(stream, names, None, held.upto)
-        return
-    if held.what:
+def begun(make: Callable[[], Held], history: History, stream: str) -> Held:
+    """What a query holds to begin with: what a snapshot has of it, if there is a good one, else nothing."""
+    held = make()
+    if isinstance(held, Summarised) and held.what:
         kept = history.kept(stream, held.what, held.upto, held.schema, UPTO)
         if kept is not None:
-            held.restore(*kept)
-    yield from history.parts(stream, names, held.first_missing, held.upto)
-    held.filled()
+            try:
+                held.restore(*kept)
+            except (MillpondError, pa.ArrowException, LookupError, ValueError, TypeError):
+                return make()
+    return held
+
+
+def past_of(held: Held, history: History, stream: str, names: Collection[str], low: int | None) -> Iterator[pa.Table]:
+    """The rows from `low` on that fill what a query holds, with the columns it needs, part by part."""
+    if isinstance(held, Summarised):
+        low = held.first_missing if low is None else max(low, held.first_missing)
+    yield from history.parts(stream, names, low, held.upto)
+    if isinstance(held, Summarised):
+        held.filled()
 
 
 def worth_keeping(prepared: Prepared, held: Held | None) -> Iterator[tuple[str, str, int, Summarised]]:

@@ -2,7 +2,7 @@
 
     SELECT seg, APPROX_COUNT(*, 0.01) AS n FROM tolls [INTERVAL '24' HOUR] GROUP BY seg SAMPLE INTERVAL '1' SECOND
 
-Invariant. `Approximated` has taken in the rows up to `upto`, those of the window ending there at least. Which groups appear, and
+Invariant. `Approximated` has taken in the rows up to `upto`, at least those that a later instant sees. Which groups appear, and
 where a sum is NULL, is exact: it follows from the time of a group's newest row, and of its newest value. Numbers are within
 the error that was given; which number within it may depend on batches and on rows that have left the window.
 
@@ -45,6 +45,8 @@ Grouped = GroupedExponentialHistogram | GroupedSlidingSum | GroupedSlidingDistin
 
 MOST = 1 << 53
 """The largest value that is summed."""
+LEAST = 1e-4
+"""The smallest error: a synopsis for less would take a megabyte for each group, and more."""
 MOST_SQUARED = 1 << 26
 """The largest value whose square is."""
 _FEW = 1024  # groups that are kept in any case
@@ -175,6 +177,8 @@ def _measured(node: exp.Expr, values: Values) -> Item[Measure] | None:
 def _possible(item: Item[Measure]) -> Item[Measure] | None:
     """None where the error is so small that a synopsis would be larger than what it is to save."""
     assert item.measure is not None
+    if item.measure.eps < LEAST:
+        return None
     try:
         for part in item.measure.parts:
             part.make(1)

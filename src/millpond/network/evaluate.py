@@ -11,22 +11,22 @@ matter how rows are cut into steps, nor whether the state was kept or filled fro
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema, data_type, integers
+from millpond.arrow import arrow_schema, data_type
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError
-from millpond.network.aggregates import Held, held_for, past_of, worth_keeping
+from millpond.network.aggregates import worth_keeping
 from millpond.network.arrived import Arrived
 from millpond.network.engine import Engine
-from millpond.network.filters import Columns, compile_condition
+from millpond.network.filters import compile_condition
 from millpond.network.forms import beyond, send
 from millpond.network.history import History
+from millpond.network.holding import Holding
 from millpond.network.inlet import NEVER, Inlet, sort_rows, ticks_of
 from millpond.network.instants import Progress, arrivals, slides
 from millpond.network.keyed import KeyedRows
@@ -37,14 +37,14 @@ from millpond.network.kinds import (
     NEIGHBOURS,
     NEWEST,
     ROWS,
-    Kind,
     kind_of,
     names_instant,
     remembers,
     simple_where,
 )
-from millpond.network.lookups import Lookup, lookups
+from millpond.network.lookups import lookups
 from millpond.network.neighbours import Neighbours, Side
+from millpond.network.node import Node, Slots
 from millpond.network.prepare import Prepared
 from millpond.network.running import Running
 from millpond.network.snapshots import Keepable, of_keys
@@ -62,35 +62,6 @@ _KEYS = 2000  # looked up at once
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 
 
-@dataclass
-class Slots:
-    """A partitioned window of one query; it holds the rows up to `upto`."""
-
-    rows: KeyedRows
-    upto: int
-
-
-@dataclass
-class Node:
-    """A query at work. `shared` is the partitioned window it shares with others of its kind."""
-
-    prepared: Prepared
-    progress: Progress
-    kind: Kind
-    chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
-    shared: Neighbours | None = None
-    running: Held | None = None  # what it holds instead of rows
-    waits: bool = False  # whether rows are taken into it at instants only
-    slots: dict[str, Slots] = field(default_factory=dict)
-    lookups: dict[str, Lookup] = field(default_factory=dict)  # relations of which only some rows are needed
-    fetched: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # rows of standard tables, up to an instant
-    before: pa.Table | None = None  # its result at the last instant, if it sends differences
-    by_time: bool = False  # whether its result over empty windows is the same at all instants of a step
-    quiet: bool = False  # whether its result at the last instant had no rows
-    question: Question | None = None  # what it asks of the rows of its window, if others may ask the same
-    error: str | None = None  # why it stopped
-
-
 class Evaluator:
     """Not thread safe."""
 
@@ -99,6 +70,7 @@ class Evaluator:
         self.engine = Engine(threads)
         self.nodes: dict[str, Node] = {}
         self.inlets: dict[str, Inlet] = {}
+        self._holding = Holding(self.inlets, history, self.engine)
         self._arrived: dict[tuple[str, int, int], Arrived] = {}  # of this step, shared among queries
         self._contents: dict[tuple[str, int, int], Arrived] = {}  # of windows by time at an instant, likewise
         self._answers: dict[tuple[str, int], pa.Table] = {}  # to queries asked together with another, not looked at yet
@@ -166,7 +138,7 @@ class Evaluator:
             node.shared = self._share(node, use, progress.complete - 1, filled=True)
             self._refill(inlet, use, progress.complete, 0)
         elif node.kind.name in AGGREGATES:
-            upto = self._fill_early(node, progress.complete - 1)
+            upto = self._holding.fill(node, progress.complete - 1)
             self._refill(inlet, use, upto + 1, 0)
         elif window.columns:
             assert window.rows is not None
@@ -278,7 +250,7 @@ class Evaluator:
             begin = min(begin, progress.complete)
             self._begin(node, begin)
         if node.running is not None:
-            self._brought_in(node, progress.complete, quietly=True)
+            self._holding.skip(node, progress.complete)
         if node.shared is not None and begin < progress.complete:
             node.shared.advance(self.inlets[node.prepared.streams[0].table.name], begin, progress.complete)
         if node.kind.name == INSTANTS and node.prepared.query.form != "rstream" and progress.last != node.progress.last:
@@ -290,7 +262,10 @@ class Evaluator:
         """The windows of which snapshots are worth while, each once: stream, what it is, up to which time, what it holds."""
         seen: set[tuple[str, str]] = set()
         for node in self.nodes.values():
-            yield from worth_keeping(node.prepared, node.running)
+            for held in worth_keeping(node.prepared, node.running):
+                if held[:2] not in seen:
+                    seen.add(held[:2])
+                    yield held
             for use in node.prepared.streams:
                 window = use.window
                 found = node.shared or node.slots.get(use.name)
@@ -329,8 +304,8 @@ class Evaluator:
             return None
         try:
             return self._catch_up(node)
-        except MillpondError as error:
-            node.error = str(error)
+        except (MillpondError, MemoryError, ArithmeticError, ValueError) as error:
+            node.error = str(error) or type(error).__name__
             return None
 
     def _inlets(self, node: Node) -> list[Inlet]:
@@ -356,7 +331,7 @@ class Evaluator:
         if node.progress.complete is None:
             self._begin(node, begin)
         if node.kind.name in AGGREGATES:
-            return self._run_on(node, begin, complete)
+            return self._holding.run(node, begin, complete)
         if node.kind.name != INSTANTS:
             return self._at_once(node, begin, complete)
         slide = node.prepared.slide
@@ -465,140 +440,12 @@ class Evaluator:
         text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
         return self.engine.run(text, {f"{name}_rows": rows}).rename_columns(schema.names).cast(schema)
 
-    def _make_running(self, node: Node, upto: int) -> Held:
-        inlet = self.inlets[node.prepared.streams[0].table.name]
-        schema = inlet.schema
-        if node.kind.plain is None:  # what is computed has the types that DuckDB gives it
-            schema = self._computed(node, Arrived(schema.empty_table(), inlet.time_column))[0].schema
-        node.running = held_for(node.prepared, node.kind.name, schema, upto)
-        return node.running
-
-    def _fill_running(self, node: Node, upto: int) -> None:
-        """Aggregates of the rows in the window up to a time, from history."""
-        running = self._make_running(node, upto)
-        stream = node.prepared.streams[0].table.name
-        for rows in past_of(running, self.history, stream, node.kind.needs):
-            running.take_in(*self._matching(node, Arrived(rows, self.inlets[stream].time_column)))
-
-    def _fill_early(self, node: Node, upto: int) -> int:
-        """The same, with the rows behind the last instant unless one of them fails: that is told at the next instant."""
-        if node.prepared.query.form == "rstream":
-            with contextlib.suppress(MillpondError):
-                self._fill_running(node, upto)
-                return upto
-        node.waits = True
-        last = upto // (node.prepared.slide or 1) * (node.prepared.slide or 1)
-        self._fill_running(node, last)
-        return last
-
-    def _run_on(self, node: Node, begin: int, complete: int) -> pa.Table | None:
-        """All instants of a step, for aggregates that are held instead of rows."""
-        slide = node.prepared.slide
-        inlet = self.inlets[node.prepared.streams[0].table.name]
-        due = arrivals(inlet.times(), begin, complete) if slide is None else slides(begin, complete, slide)
-        assert node.running is not None
-        stood = node.running.upto
-        try:
-            sent = self._run_at_once(node, due, complete)
-        except MillpondError:
-            self._fill_running(node, stood)  # it may hold part of what failed
-            sent, complete = self._run_up_to_failure(node, due, complete)
-        done = [i for i in (due[-1:] if node.error is None else due) if i < complete]
-        node.progress = Progress(complete, done[-1] if done else node.progress.last)
-        node.waits = node.prepared.query.form != "rstream" or (node.waits and not done)
-        if node.error is None and not node.waits:
-            self._bring_in_early(node, complete)
-        return sent
-
-    def _bring_in_early(self, node: Node, complete: int) -> None:
-        """Take in the rows behind the last instant too, so that they need not be held until the next."""
-        assert node.running is not None
-        stood = node.running.upto
-        try:
-            self._brought_in(node, complete, quietly=True, early=True)
-        except MillpondError:
-            self._fill_running(node, stood)
-            node.waits = True
-
-    def _run_at_once(self, node: Node, due: Sequence[int], complete: int) -> pa.Table | None:
-        if node.prepared.query.form != "rstream":
-            return self._stamped_each(node, *self._brought_in(node, complete))
-        parts = []
-        for instant in due:
-            self._brought_in(node, instant + 1, quietly=True)
-            assert node.running is not None
-            groups = node.running.content()
-            parts.append(self._stamped_each(node, groups, np.full(groups.num_rows, instant)))
-        return pa.concat_tables([p for p in parts if p is not None]) if parts else None
-
-    def _run_up_to_failure(self, node: Node, due: Sequence[int], complete: int) -> tuple[pa.Table | None, int]:
-        """What is sent at the instants before the one that fails, and that one."""
-        sent = []
-        for instant in due:
-            try:
-                part = self._run_at_once(node, [instant], instant + 1)
-            except MillpondError as error:
-                node.error, complete = str(error), instant
-                break
-            if part is not None:
-                sent.append(part)
-        return pa.concat_tables(sent) if sent else None, complete
-
-    def _brought_in(
-        self, node: Node, complete: int, *, quietly: bool = False, early: bool = False
-    ) -> tuple[pa.Table | None, Moments]:
-        """Take the rows up to the last instant before `complete` into running aggregates; what that changed, and when. `early`:
-        all rows before `complete`."""
-        running, slide = node.running, node.prepared.slide
-        assert running is not None
-        upto = complete - 1 if slide is None or early else (complete - 1) // slide * slide
-        nothing = np.zeros(0, dtype=np.int64)
-        if upto <= running.upto:
-            return None, nothing
-        inlet = self.inlets[node.prepared.streams[0].table.name]
-        came = Arrived(inlet.between(running.upto + 1, upto), inlet.time_column)
-        running.upto = upto
-        rows, moments = self._matching(node, came)
-        if quietly:
-            running.take_in(rows, moments)
-            return None, nothing
-        assert isinstance(running, Running)
-        if slide is not None:
-            moments = -(-moments // slide) * slide
-        return running.changes(rows, moments, node.prepared.query.form)
-
-    def _matching(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
-        """The rows that fulfil a query's WHERE, the values it needs of them, and their moments."""
-        plain = node.kind.plain
-        if not batch.size:
-            return batch.rows(plain or (), None), batch.moments
-        if node.chosen is not None and plain is not None:
-            places = np.flatnonzero(node.chosen(batch.columns)) if node.kind.where is not None else None
-            return batch.rows(plain, places), batch.moments if places is None else batch.moments[places]
-        return self._computed(node, batch)
-
-    def _computed(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
-        """The same, by DuckDB."""
-        names = list(node.kind.names)
-        name = node.prepared.streams[0].name
-        rows = batch.rows(node.kind.needs, None).append_column(MOMENT, pa.array(batch.moments))
-        text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
-        found = self.engine.run(text, {f"{name}_rows": rows})
-        return found.select(range(len(names))).rename_columns(names), integers(found.column(len(names)))
-
-    def _stamped_each(self, node: Node, rows: pa.Table | None, moments: Moments) -> pa.Table | None:
-        if rows is None:
-            return None
-        schema = arrow_schema(node.prepared.query.columns)
-        stamps = pa.array(moments).cast(schema.field(INSTANT).type)
-        return pa.Table.from_arrays([*rows.columns, stamps], names=schema.names).cast(schema)
-
     def _begin(self, node: Node, begin: int) -> None:
         """The first rows a query ever sees: its partitioned windows start empty."""
         if node.kind.name in (NEIGHBOURS, NEWEST):
             node.shared = self._share(node, node.prepared.streams[0], begin - 1, filled=False)
         if node.kind.name in AGGREGATES:
-            self._make_running(node, begin - 1)
+            self._holding.begin(node, begin - 1)
         if node.kind.name != INSTANTS:
             return
         for use in node.prepared.streams:

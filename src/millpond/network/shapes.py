@@ -1,7 +1,7 @@
 """What a query of groups and measured values asks, when its groups are held as summaries instead of rows.
 
 Groups and measures are of values of a row: of columns, or of what is computed from them. A column goes by its name, what is
-computed by its text.
+computed by its text behind an underscore, with which no column of a table begins.
 """
 
 from __future__ import annotations
@@ -79,15 +79,16 @@ class Values:
             return None
         if any(f.kind != "scalar" for f in self._prepared.bound.functions.values()):
             return None
-        name = node.name if isinstance(node, exp.Column) else f"({node.sql(dialect='spark')})"
+        name = node.name if isinstance(node, exp.Column) else f"_{node.sql(dialect='spark')}"
         self.nodes.setdefault(name, node)
         return name
 
     def type(self, name: str) -> DataType | None:
         """None if DuckDB cannot compute it as Spark would."""
         node = self.nodes[name]
+        columns = self._prepared.streams[0].columns
         if isinstance(node, exp.Column):
-            return self._prepared.streams[0].columns.find(name, "it").type
+            return columns.find(name, "it").type if name in columns else None
         rows = ungrouped(self._tree, {name: node})
         try:
             return types_on_duckdb(rows, self._prepared.bound.functions)[0]

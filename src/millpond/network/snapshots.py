@@ -12,9 +12,10 @@ it; all their rows are later than `since`.
 
 (Where windows have groups, read groups for keys.)
 
-A snapshot is one Arrow file, named by table, window and shard, written beside and renamed; `since` is in the file's metadata.
-A file that cannot be read is none. How often the table's rows were changed before is in the metadata too: a snapshot that was
-being written when they were is none either. When the next ones are begun, those of windows that are no more go.
+A snapshot is one Arrow file with a check sum behind it, named by table, window and shard, written beside and renamed. `since` is
+in the file's metadata. A file that is not as it was written is none. How often the table's rows were changed before is in
+the metadata too: a snapshot that was being written when they were is none either. When the next ones are begun, those of
+windows that are no more go.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import contextlib
 import hashlib
 import os
 import queue
+import struct
 import threading
+import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +41,8 @@ _SINCE = b"millpond.since"
 _SHARDS = b"millpond.shards"
 _CHANGES = b"millpond.changes"
 _CHANGED = ".changed"
+_CHECK = struct.Struct("<I")
+_CHUNK = 1 << 20
 
 _SPREAD = 64  # ticks over which a snapshot is written
 _LEAST = 1 << 14  # keys that are written at once in any case
@@ -174,6 +179,10 @@ class _Sheet:
             finally:
                 os.close(handle)
         with open(self._temporary, "rb+") as whole:
+            check = 0
+            while chunk := whole.read(_CHUNK):
+                check = zlib.crc32(chunk, check)
+            whole.write(_CHECK.pack(check))
             os.fsync(whole.fileno())
         return part
 
@@ -205,7 +214,12 @@ def _table_of(path: Path) -> str:
 def _changes(folder: Path, table: str) -> int:
     """How often rows of a table were changed."""
     path = folder / f"{table}{_CHANGED}"
-    return int(path.read_text("ascii")) if path.exists() else 0
+    try:
+        return int(path.read_text("ascii"))
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except ValueError:
+        return -1  # nobody knows: no snapshot from before is good
 
 
 def find(
@@ -219,9 +233,13 @@ def find(
     time_column: str,
 ) -> tuple[pa.Table, int] | None:
     """What was kept of a window, if nothing of it is later than `high`, and the time since which rows are to be added."""
-    with contextlib.suppress(OSError, pa.ArrowInvalid, KeyError, ValueError, TypeError):
+    with contextlib.suppress(OSError, pa.ArrowException, struct.error, KeyError, ValueError, TypeError):
         with pa.memory_map(str(_path(folder, table, what, shard))) as source:
-            found = pa.ipc.open_file(source).read_all()
+            data = source.read_buffer()
+        size = data.size - _CHECK.size
+        if size < 0 or _CHECK.unpack(data[size:])[0] != zlib.crc32(data[:size]):
+            return None
+        found = pa.ipc.open_file(data[:size]).read_all()
         notes = found.schema.metadata or {}
         since = int(notes[_SINCE])
         true = int(notes[_SHARDS]) == shards and int(notes[_CHANGES]) == _changes(folder, table)

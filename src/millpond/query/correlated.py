@@ -151,7 +151,7 @@ class _Range:
                 self._refuse(f"{_shown(part)} is not a comparison with <, <=, >, >= or BETWEEN.")
         if self._aggregate is None or self._x is None:
             self._refuse("The range hangs on no aggregate: it names neither MIN, MAX nor AVG.")
-        if self._aggregate.this != self._x:
+        if self._aggregate.this.unnest() != self._x:
             self._refuse(f"The range is of {_shown(self._x)}, and its end hangs on {_shown(self._aggregate)}.")
         return self._x, _INDEPENDENT[type(self._aggregate)], self._ends.get(True), self._ends.get(False)
 

@@ -21,7 +21,7 @@ from sqlglot import exp
 from millpond.errors import UnsupportedSql
 from millpond.sql.dialect import span_of
 
-_ALL, _ROWS = "__all", "__rows"  # the rows with the aggregates of their group; the rows
+_ALL, _ROWS = "__millpond_all", "__millpond_rows"  # the rows with the aggregates of their group; the rows
 _BELOW = ("from_", "joins", "laterals", "where")  # the clauses that say which rows there are
 
 
@@ -41,7 +41,11 @@ class GroupedRows:
         """Each call is replaced by what is said in place of it, which takes what it needs from `above` and `over`."""
         select = self._select
         group = select.args.get("group")
-        if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
+        further = (exp.Rollup, exp.Cube, exp.GroupingSets)
+        if group is not None and (
+            any(v for k, v in group.args.items() if k != "expressions")
+            or any(isinstance(e, further) for e in group.expressions)
+        ):
             self._refuse(calls[0][0], "GROUPING SETS, CUBE, ROLLUP or GROUP BY ALL")
         if select.args.get("from_") is None:
             self._refuse(calls[0][0], "no FROM")

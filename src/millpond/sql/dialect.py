@@ -326,7 +326,10 @@ class MillpondParser(SparkParser):
         call = exp.Anonymous(this=name, expressions=given).update_positions(written)
         if len(given) == 1 and self._match(TokenType.WHERE):
             call.meta[OF_CONDITION] = True
-            call.append("expressions", self._parse_disjunction())
+            condition = self._parse_disjunction()
+            if condition is None:
+                self.raise_error("Expecting a condition behind WHERE")
+            call.append("expressions", condition)
             if self._match(TokenType.COMMA):
                 for further in self._parse_function_args(True):
                     call.append("expressions", further)

@@ -245,9 +245,7 @@ _WHOLE = {
 
 def whole_numbers(what: str, values: npt.ArrayLike) -> Ints:
     """`values` as 64-bit whole numbers, in one dimension; nothing is rounded to make them so."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise SynopsisError(f"{what} must be in one dimension, not {array.ndim}")
+    array = in_a_row(what, values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.dtype.kind not in "iub":
@@ -272,8 +270,31 @@ def amounts(values: npt.ArrayLike, most: int) -> Ints:
     return numbers
 
 
+LEAST_EPS = 1e-9
+
+
+def which_count(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """`values` that say whether rows count."""
+    bits = in_a_row("values", values)
+    if bits.dtype != np.bool_ and bits.size and not ((bits == 0) | (bits == 1)).all():
+        raise SynopsisError("a row counts, 1, or it does not, 0", hint="Sums are for SlidingSum and GroupedSlidingSum.")
+    return bits
+
+
+def in_a_row(what: str, values: Any) -> npt.NDArray[Any]:
+    """`values` as an array of one dimension."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise SynopsisError(f"{what} must be in one dimension, not {array.ndim}")
+    return array
+
+
 def check_eps(eps: float) -> float:
     """A relative error: more than 0 and less than 1."""
     if isinstance(eps, bool) or not isinstance(eps, int | float) or not 0 < eps < 1:
         raise SynopsisError(f"eps must be more than 0 and less than 1, not {eps!r}")
+    if eps < LEAST_EPS:
+        raise SynopsisError(
+            f"an eps of {eps!r} is too small", hint="Keep the rows: they take less than a synopsis would."
+        )
     return float(eps)

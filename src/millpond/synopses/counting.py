@@ -7,7 +7,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import TOO_LARGE, Estimate, Synopsis, SynopsisError, Timeline, amounts, check_eps, whole
+from millpond.synopses.base import (
+    TOO_LARGE,
+    Estimate,
+    Synopsis,
+    SynopsisError,
+    Timeline,
+    amounts,
+    check_eps,
+    which_count,
+    whole,
+)
 from millpond.synopses.canonical import Canonical, bucket_bound, ratio_error, spread_for
 from millpond.synopses.layout import Ints, Reader, Writer
 
@@ -117,7 +127,7 @@ class ExponentialHistogram(_Bucketed):
 
     def add_many(self, times: npt.ArrayLike | None, values: npt.ArrayLike | None = None) -> None:
         """`values`: 1 or true for a row that counts, 0 or false for one that does not; left out, all count."""
-        bits = None if values is None else _bits(values)
+        bits = None if values is None else which_count(values)
         stamps = self.timeline.many(times, None if bits is None else len(bits))
         if not len(stamps):
             return
@@ -137,13 +147,6 @@ class ExponentialHistogram(_Bucketed):
         made.timeline.now = reader.number()
         made.buckets = Canonical.read(reader, made.buckets.spread)
         return made
-
-
-def _bits(values: npt.ArrayLike) -> npt.NDArray[Any]:
-    bits = np.asarray(values)
-    if bits.dtype != np.bool_ and bits.size and not ((bits == 0) | (bits == 1)).all():
-        raise SynopsisError("a row counts, 1, or it does not, 0", hint="SlidingSum adds numbers up.")
-    return bits
 
 
 class SlidingSum(_Bucketed):

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import Estimate, Synopsis, SynopsisError, Timeline, whole_numbers
+from millpond.synopses.base import Estimate, Synopsis, SynopsisError, Timeline, in_a_row, whole_numbers
 from millpond.synopses.layout import Ints, Reader, Writer
 
 # Whole numbers up to this are exact as floats.
@@ -96,7 +96,7 @@ class SlidingExtremes(Synopsis):
     def _numbers(self, values: npt.ArrayLike) -> npt.NDArray[Any]:
         if self.integers:
             return whole_numbers("values", values)
-        given = np.asarray(values)
+        given = in_a_row("values", values)
         if given.dtype.kind in "iu" and given.size and max(-int(given.min()), int(given.max())) > EXACT:
             raise SynopsisError("a value is not exact as a float", hint="Make it with integers=True.")
         if given.dtype.kind not in "iufb" and given.size:

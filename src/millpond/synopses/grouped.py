@@ -32,7 +32,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import TOO_LARGE, SynopsisError, Timeline, amounts, check_eps, whole, whole_numbers
+from millpond.synopses.base import (
+    TOO_LARGE,
+    SynopsisError,
+    Timeline,
+    amounts,
+    check_eps,
+    which_count,
+    whole,
+    whole_numbers,
+)
 from millpond.synopses.canonical import interval, ratio_error, spread_for
 from millpond.synopses.cascade import Entries, pass_level
 from millpond.synopses.layout import Floats, Ints, Reader, Writer, unseal
@@ -409,8 +418,9 @@ class GroupedExponentialHistogram(_Grouped):
     SIZED = False
 
     def add_many(self, slots: npt.ArrayLike, times: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
-        """`values`: true or not zero is a one; left out, all are ones. All rows are taken, or none when the call raises."""
-        self._insert(slots, times, None if values is None else np.asarray(values))
+        """`values`: 1 or true for a row that counts, 0 or false for one that does not; left out, all count.
+        All rows are taken, or none when the call raises."""
+        self._insert(slots, times, None if values is None else which_count(values))
 
 
 class GroupedSlidingSum(_Grouped):

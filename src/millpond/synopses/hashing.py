@@ -45,7 +45,7 @@ def hashed(values: Any, seed: int = 0) -> Hashes:
         return mixed(array.view(np.int64).view(np.uint64) ^ start)
     if kind == "f":
         floats = array.astype(np.float64)
-        words = floats.view(np.uint64).copy()
+        words = np.where(np.isnan(floats), np.nan, floats).view(np.uint64)  # all that are not a number are one value
         same = (np.abs(floats) < _EXACT) & (np.floor(floats) == floats)  # as a whole number
         words[same] = floats[same].astype(np.int64).view(np.uint64)
         return mixed(words ^ start)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import SynopsisError, Timeline, check_eps, whole
+from millpond.synopses.base import SynopsisError, Timeline, check_eps, in_a_row, whole
 from millpond.synopses.grouped import Estimates, GroupedExponentialHistogram
 from millpond.synopses.hashing import hashed
 from millpond.synopses.layout import Floats, Ints, Reader, Writer, unseal
@@ -113,7 +113,10 @@ class SlidingHistogram(_Counters):
         return (tuple(self.boundaries.tolist()), self.counters.eps, self.timeline.window, self.timeline.rows)
 
     def _slots(self, values: Any) -> Ints:
-        numbers = np.asarray(values, dtype=np.float64)
+        given = in_a_row("values", values)
+        if given.size and given.dtype.kind not in "iufb":
+            raise SynopsisError(f"a histogram is of numbers, not of {given.dtype}")
+        numbers = given.astype(np.float64)
         if np.isnan(numbers).any():
             raise SynopsisError("a value is not a number")
         return np.searchsorted(self.boundaries, numbers, side="right")

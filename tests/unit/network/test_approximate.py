@@ -497,3 +497,79 @@ def test_explain_says_why_a_query_that_allows_an_error_is_exact(pond: Any, selec
         pond.sql("DROP CONTINUOUS QUERY q")
     assert ("exact, holding the rows" in shown) == (reason is not None)
     assert reason is None or reason in shown
+
+
+def both(db: Any, near: str, exact: str, slide: int) -> None:
+    for name, text in (("near", near), ("exact", exact)):
+        db.sql(f"CREATE CONTINUOUS QUERY {name} RANGE UNBOUNDED AS {text} SAMPLE INTERVAL '{slide}' SECOND")
+
+
+def same(db: Any) -> list[tuple]:
+    near, exact = (sorted(db.sql(f"SELECT * FROM {q}").rows(), key=repr) for q in ("near", "exact"))
+    assert near == exact
+    return near
+
+
+def test_a_gap_in_time_costs_nothing(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t")
+        window = "FROM r [INTERVAL '10' SECOND] GROUP BY k"
+        both(
+            db, f"SELECT k, APPROX_COUNT(*, 0.1) AS n {window}", f"SELECT k, CAST(COUNT(*) AS DOUBLE) AS n {window}", 1
+        )
+        db.append("r", [(1, 3), (2, 9)])
+        db.tick()
+        db.append("r", [(1, 1_700_000_000), (1, 1_700_000_030)])
+        db.tick()
+        assert len(same(db)) == 3 * 11
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["going on", "after a restart"])
+def test_a_row_that_no_instant_sees_harms_nothing(again: bool, tmp_path: Path) -> None:
+    db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    db.sql("CREATE STREAMING TABLE r (k INT, v INT, t BIGINT) TIMESTAMP BY t")
+    window = "FROM r [INTERVAL '10' SECOND] GROUP BY k"
+    near = f"SELECT k, APPROX_SUM(v, 0.1) AS s, APPROX_COUNT(100 DIV (v + 5), 0.1) AS c {window}"
+    both(db, near, f"SELECT k, CAST(SUM(v) AS DOUBLE) AS s, CAST(COUNT(100 DIV (v + 5)) AS DOUBLE) AS c {window}", 100)
+    for t, v in ((1, 1), (24, -5), (50, 2), (95, 3), (99, 4), (101, 5), (150, -5), (195, 6), (201, 7)):
+        db.append("r", [(1, v, t)])
+        db.tick()
+        if again and t in (50, 150):
+            db.close()
+            db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    assert sorted(r[-1] for r in same(db)) == [100, 200]
+    db.close()
+
+
+def test_values_that_are_not_numbers_are_one_value_and_odd_names_are_names(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, d DOUBLE, `(``r``.``k`` + 1)` INT, t BIGINT) TIMESTAMP BY t")
+        window = "FROM r [INTERVAL '10' SECOND] GROUP BY k + 1, `(``r``.``k`` + 1)`"
+        near = f"SELECT k + 1 AS a, `(``r``.``k`` + 1)` AS b, APPROX_NORM(-d, 2, 0.1) AS n, APPROX_COUNT(_seq, 0.1) AS c {window}"
+        db.sql(f"CREATE CONTINUOUS QUERY near AS {near} SAMPLE INTERVAL '1' SECOND")
+        near = f"SELECT k + 1 AS a, `(``r``.``k`` + 1)` AS b, APPROX_NORM(-d, 2, 0.1) AS n {window}"
+        db.sql(f"CREATE CONTINUOUS QUERY other RANGE UNBOUNDED AS {near} SAMPLE INTERVAL '1' SECOND")
+        assert "in synopses" in "\n".join(r[0] for r in db.sql("EXPLAIN CONTINUOUS QUERY other").rows())
+        nan = float("nan")
+        db.append("r", [(i % 2, (nan, -nan)[i % 4 < 2], 7, 1) for i in range(40)])
+        db.advance("r", 3)
+        db.tick()
+        assert sorted(db.sql("SELECT a, b, n FROM other WHERE instant = 2").rows()) == [(1, 7, 20.0), (2, 7, 20.0)]
+
+
+@pytest.mark.parametrize("eps", ["1e-9", "1e-300", "0.00001"])
+def test_an_error_too_small_for_a_synopsis_is_answered_exactly(eps: str, tmp_path: Path) -> None:
+    calls = [
+        f"APPROX_COUNT(*, {eps})",
+        f"APPROX_SUM(v, {eps})",
+        f"APPROX_VAR_POP(v, {eps})",
+        f"APPROX_DISTINCT(v, {eps})",
+    ]
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        items = ", ".join(f"{call} AS c{i}" for i, call in enumerate([*calls, f"APPROX_NORM(v, 1.5, {eps})"]))
+        db.sql(f"CREATE CONTINUOUS QUERY q AS SELECT {items} FROM r [INTERVAL '9' SECOND] SAMPLE INTERVAL '1' SECOND")
+        db.append("r", [(1, 1), (3, 2), (1, 3)])
+        db.tick()
+        found = db.sql("SELECT * FROM q WHERE instant = 2").rows()
+        assert found == [(2.0, 4.0, 1.0, 2.0, pytest.approx(2 ** (2 / 3)), 2)]

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import millpond
-from millpond.network import past, runner, snapshots
+from millpond.network import past, runner, snapshots, summarised
 from millpond.network.keyed import KeyedRows
 from millpond.pond import Pond
 
@@ -291,3 +292,36 @@ def test_history_comes_in_parts_that_have_each_row_once(tmp_path: Path, monkeypa
             assert found == expected
             assert all(p.num_rows <= 300 and p.column_names == ["x", "t", "_seq"] for p in parts)
             assert len(parts) >= len(expected) // 300
+
+
+@pytest.mark.parametrize("query", ["APPROX_COUNT(*, 0.1) AS n", "CORRELATED_COUNT(x > AVG(x)) AS n"])
+def test_a_damaged_snapshot_of_synopses_is_none(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 2)
+    monkeypatch.setattr(summarised, "_WORTH", 1)
+    window = "[INTERVAL '50' SECOND]" if "APPROX" in query else "[LANDMARK MINUTE]"
+    folder = tmp_path / "pond"
+    with millpond.connect(folder, auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, x INT, t BIGINT) TIMESTAMP BY t")
+        for name in ("q", "twice"):  # of two that hold the same, one is written
+            text = f"SELECT k, {query} FROM r {window} GROUP BY k SAMPLE INTERVAL '1' SECOND"
+            db.sql(f"CREATE CONTINUOUS QUERY {name} RANGE UNBOUNDED AS {text}")
+        for t in range(1, 12):
+            db.append("r", [(i % 3, i, t) for i in range(9)])
+            db.tick()
+        snapshots.settle()
+    paths = list((folder / "shards").glob("*.snapshot"))
+    assert len(paths) == 1
+    good = paths[0].read_bytes()
+    random = Random(4)
+    places = [random.randrange(len(good)) for _ in range(10)]
+    for n, place in enumerate(places):
+        bad = good[:place] if n % 3 == 0 else bytes([*good[:place], good[place] ^ (1 << n % 8), *good[place + 1 :]])
+        paths[0].write_bytes(bad)
+        with millpond.connect(folder, auto_archive=False) as db:
+            t = 12 + n
+            db.append("r", [(i % 3, i, t) for i in range(9)])
+            db.tick()
+            rows = db.sql(f"SELECT k, n FROM q WHERE instant = {t - 1} ORDER BY k").rows()
+        expected = (t - 1) * 3 if "APPROX" in query else t - 1
+        assert [k for k, _ in rows] == [0, 1, 2]
+        assert all(abs(v - expected) <= 0.1 * expected for _, v in rows)

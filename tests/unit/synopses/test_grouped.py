@@ -224,6 +224,7 @@ def test_groups_can_be_taken_out_and_put_elsewhere(kind: str, window: int, begin
     stands, rows, places = np.full(12, -1), [], random.permutation(12)
     for time in range(begin, begin + 900):
         slots, values = random.integers(0, 12, 20), random.integers(1, 50, 20)
+        values = values % 2 if kind == "count" else values
         if time == begin:
             slots[:12] = np.arange(12)
         rows.append((time, slots, values))
