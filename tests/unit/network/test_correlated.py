@@ -136,7 +136,8 @@ def test_a_snapshot_taken_over_many_ticks_and_the_rows_since_are_the_state(
         assert listed(again.content()) == listed(held.content())
 
 
-ITEMS = ", ".join(item for i, call in enumerate(CALLS) for item in call.all(f"c{i}"))
+SOME = CALLS[::2]  # all are asked in `tests/laws`
+ITEMS = ", ".join(item for i, call in enumerate(SOME) for item in call.all(f"c{i}"))
 SOURCE = "FROM r [LANDMARK MINUTE] WHERE k <> 3 GROUP BY k"
 QUERIES = {"near": f"SELECT k, {ITEMS} {SOURCE}", "exact": f"SELECT k, {ITEMS}, COUNT(*) AS n {SOURCE}"}
 
@@ -182,7 +183,7 @@ def test_continuous_queries_hold_the_truth_at_each_instant_also_after_a_restart(
         for answer in answers:
             instant = answer["instant"]
             window = [r[1:3] for r in rows if instant // 60 * 60 <= r[3] <= instant and r[0] == answer["k"]]
-            for i, call in enumerate(CALLS):
+            for i, call in enumerate(SOME):
                 numbers = [answer[f"c{i}{suffix}"] for suffix in ("", "_lower", "_upper")]
                 call.check(numbers, window, exact=query == "exact")
 
