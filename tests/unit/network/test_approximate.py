@@ -573,3 +573,32 @@ def test_an_error_too_small_for_a_synopsis_is_answered_exactly(eps: str, tmp_pat
         db.tick()
         found = db.sql("SELECT * FROM q WHERE instant = 2").rows()
         assert found == [(2.0, 4.0, 1.0, 2.0, pytest.approx(2 ** (2 / 3)), 2)]
+
+
+def test_a_large_group_has_a_norm_in_a_sketch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after a restart, from its snapshot."""
+    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 2)
+    monkeypatch.setattr(summarised, "_WORTH", 1)
+    rng = np.random.default_rng(5)
+    db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    db.sql("CREATE STREAMING TABLE r (k INT, v INT, t BIGINT) TIMESTAMP BY t")
+    text = "SELECT k, APPROX_NORM(v, 2, 0.3) AS n FROM r [INTERVAL '5' SECOND] GROUP BY k"
+    db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {text} SAMPLE INTERVAL '1' SECOND")
+    rows: list[tuple] = []
+    for t in range(1, 13):
+        values = np.concatenate([rng.zipf(1.5, 500) % 1000, rng.integers(0, 1 << 30, 1500)]).tolist()
+        new = [(0, v, t) for v in values] + [(1, v, t) for v in values[:50]]
+        db.append("r", new)
+        db.tick()
+        rows += new
+        if t == 9:
+            db.close()
+            db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    found = {(r["k"], r["instant"]): r["n"] for r in db.sql("SELECT * FROM q").arrow().to_pylist()}
+    db.close()
+    assert len(found) == 22
+    for (k, instant), n in found.items():
+        often = Counter(v for key, v, t in rows if key == k and instant - 5 <= t <= instant).values()
+        truth = math.sqrt(sum(c * c for c in often))
+        assert abs(n - truth) <= (0.3 if k == 0 else 1e-9) * truth
+        assert k == 1 or instant < 4 or n != truth
