@@ -7,6 +7,7 @@ than `since` in once more, of each group only those that its part does not have.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ class Part(NamedTuple):
     states: list[bytes]
 
 
-class Summarised:
+class Summarised(ABC):
     """The groups of a query up to `upto`. `what` are the words of its snapshots; without any there are none."""
 
     def __init__(self, shape: Shape[Any], schema: pa.Schema, upto: int, what: str) -> None:
@@ -52,9 +53,9 @@ class Summarised:
         return self._groups.size
 
     @property
+    @abstractmethod
     def begin(self) -> int:
         """Where the window at `upto` begins."""
-        raise NotImplementedError
 
     @property
     def first_missing(self) -> int:
@@ -67,9 +68,9 @@ class Summarised:
         return self._taken >= _WORTH
 
     @property
+    @abstractmethod
     def states(self) -> int:
         """How many summaries a group has."""
-        raise NotImplementedError
 
     @property
     def schema(self) -> pa.Schema:
@@ -78,13 +79,13 @@ class Summarised:
         return pa.schema([(UPTO, pa.int64()), ("rows", pa.large_binary()), *states])
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """How many numbers there are by which groups are put into parts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def part(self, begin: int, end: int) -> pa.Table:
         """One row: the groups of these numbers."""
-        raise NotImplementedError
 
     def restore(self, parts: pa.Table, since: int) -> None:
         """Begin with a snapshot; rows later than `since` are still to come."""
@@ -110,9 +111,9 @@ class Summarised:
         """Whether what was held at `upto` still counts."""
         return True
 
+    @abstractmethod
     def _absorb(self, part: Part) -> None:
         """Take groups as they were. Of one that is in two parts the later one, which comes later, is right."""
-        raise NotImplementedError
 
     def _make_room(self) -> None:
         """A place for each new group."""

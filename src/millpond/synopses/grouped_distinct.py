@@ -109,12 +109,7 @@ class GroupedSlidingDistinct(Slotted):
     def part(self, slots: npt.ArrayLike) -> Self:
         """These groups by themselves: the first of `slots` is 0 there."""
         self._settle()
-        groups = whole_numbers("slots", slots)
-        made = type(self)(*self.parameters())
-        made.timeline.now = self.timeline.now
-        made.reserve(len(groups))
-        number = np.full(self._groups, -1, dtype=np.int64)
-        number[groups] = np.arange(len(groups))
+        made, number = self._empty_part(slots)
         held = number[self._places >> self._bits]
         mine = held >= 0
         made._put(held[mine], self._places[mine], self._last[mine])

@@ -166,12 +166,7 @@ class GroupedSlidingLp(Slotted):
     def part(self, slots: npt.ArrayLike) -> Self:
         """These groups by themselves: the first of `slots` is 0 there."""
         self._settle()
-        groups = whole_numbers("slots", slots)
-        made = type(self)(*self.parameters())
-        made.timeline.now = self.timeline.now
-        made.reserve(len(groups))
-        number = np.full(self._groups, -1, dtype=np.int64)
-        number[groups] = np.arange(len(groups))
+        made, number = self._empty_part(slots)
         held = number[self._entries.slots]
         mine = self._entries.only(held >= 0)
         made._entries = mine._replace(slots=held[held >= 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from millpond.synopses.hashing import Hashes, hashed
 from millpond.synopses.layout import Ints
 
 
-class Slotted:
+class Slotted(ABC):
     timeline: Timeline
     _groups: int
 
@@ -24,13 +25,13 @@ class Slotted:
         """One more than the largest slot seen."""
         return self._groups
 
+    @abstractmethod
     def parameters(self) -> tuple[Any, ...]:
         """With which another one is made that this one merges with."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reserve(self, groups: int) -> None:
         """Room for slots below `groups`."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}{self.parameters()}"
@@ -65,6 +66,16 @@ class Slotted:
             raise SynopsisError(
                 f"{self!r} and {other!r} do not merge", detail="They must be of one kind and have the same parameters."
             )
+
+    def _empty_part(self, slots: npt.ArrayLike) -> tuple[Self, Ints]:
+        """One like this for some groups, without anything of them; and the slot that each group here has there, -1 for none."""
+        groups = whole_numbers("slots", slots)
+        made = type(self)(*self.parameters())
+        made.timeline.now = self.timeline.now
+        made.reserve(len(groups))
+        number = np.full(self._groups, -1, dtype=np.int64)
+        number[groups] = np.arange(len(groups))
+        return made, number
 
     def _room_for(self, other: Self, slots: npt.ArrayLike) -> Ints:
         """The slots that take the groups 0, 1, ... of `other` in, one for each."""

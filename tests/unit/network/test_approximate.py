@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import approximate, runner, summarised
+from millpond.network import approximate
 from millpond.network.approximate import Approximated, Clock, Measure
 from millpond.network.shapes import Item, Shape
+from tests.unit.network.keeping import kept_often
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
 EPS = 0.2
@@ -227,16 +228,7 @@ def test_a_continuous_query_is_within_the_error_of_the_exact_one_also_after_a_re
 def test_a_restart_reads_the_rows_since_the_snapshot_only(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 3)
-    monkeypatch.setattr(summarised, "_WORTH", 1)
-    used: list[int] = []
-    restore = Approximated.restore
-
-    def watched(self: Approximated, parts: pa.Table, since: int) -> None:
-        used.append(since)
-        restore(self, parts, since)
-
-    monkeypatch.setattr(Approximated, "restore", watched)
+    used = kept_often(monkeypatch)
     rng = np.random.default_rng(4)
     folder = tmp_path / "pond"
     db = millpond.connect(folder, shards=2)
@@ -577,8 +569,7 @@ def test_an_error_too_small_for_a_synopsis_is_answered_exactly(eps: str, tmp_pat
 
 def test_a_large_group_has_a_norm_in_a_sketch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after a restart, from its snapshot."""
-    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 2)
-    monkeypatch.setattr(summarised, "_WORTH", 1)
+    used = kept_often(monkeypatch, 2)
     rng = np.random.default_rng(5)
     db = millpond.connect(tmp_path / "pond", auto_archive=False)
     db.sql("CREATE STREAMING TABLE r (k INT, v INT, t BIGINT) TIMESTAMP BY t")
@@ -597,6 +588,7 @@ def test_a_large_group_has_a_norm_in_a_sketch(tmp_path: Path, monkeypatch: pytes
     found = {(r["k"], r["instant"]): r["n"] for r in db.sql("SELECT * FROM q").arrow().to_pylist()}
     db.close()
     assert len(found) == 22
+    assert used
     for (k, instant), n in found.items():
         often = Counter(v for key, v, t in rows if key == k and instant - 5 <= t <= instant).values()
         truth = math.sqrt(sum(c * c for c in often))

@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import correlated, runner, summarised
+from millpond.network import correlated
 from millpond.network.correlated import Correlation, Correlations
 from millpond.network.shapes import Item, Shape
 from millpond.synopses.correlated import Limit, Predicate, exactly
 from tests.laws.correlating import BUCKETS, CALLS, FUNCTIONS, RANGES, Call
+from tests.unit.network.keeping import kept_often
 
 SCHEMA = pa.schema(
     [("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("y", pa.float64()), ("t", pa.int64())]
@@ -192,16 +193,7 @@ def test_continuous_queries_hold_the_truth_at_each_instant_also_after_a_restart(
 def test_a_restart_reads_the_rows_since_the_snapshot_only(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 3)
-    monkeypatch.setattr(summarised, "_WORTH", 1)
-    used: list[int] = []
-    restore = Correlations.restore
-
-    def watched(self: Correlations, parts: pa.Table, since: int) -> None:
-        used.append(since)
-        restore(self, parts, since)
-
-    monkeypatch.setattr(Correlations, "restore", watched)
+    used = kept_often(monkeypatch)
     sent = []
     items = ", ".join(item for i, call in enumerate(CALLS[::9]) for item in call.all(f"c{i}"))
     for closing in ((), (5, 9)):

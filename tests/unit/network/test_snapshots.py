@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 
 import millpond
-from millpond.network import past, runner, snapshots, summarised
+from millpond.network import past, runner, snapshots
 from millpond.network.keyed import KeyedRows
 from millpond.pond import Pond
+from tests.unit.network.keeping import kept_often
 
 TABLE = (
     "CREATE STREAMING TABLE p (vid INT, seg INT, name STRING, t BIGINT) TIMESTAMP BY t SHARD BY {key} WITH (shards = 2)"
@@ -296,8 +297,7 @@ def test_history_comes_in_parts_that_have_each_row_once(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("query", ["APPROX_COUNT(*, 0.1) AS n", "CORRELATED_COUNT(x > AVG(x)) AS n"])
 def test_a_damaged_snapshot_of_synopses_is_none(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 2)
-    monkeypatch.setattr(summarised, "_WORTH", 1)
+    kept_often(monkeypatch, 2)
     window = "[INTERVAL '50' SECOND]" if "APPROX" in query else "[LANDMARK MINUTE]"
     folder = tmp_path / "pond"
     with millpond.connect(folder, auto_archive=False) as db:

@@ -1,0 +1,24 @@
+"""Snapshots of synopses that are written often, and a look at when they are used."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from millpond.network import runner, summarised
+from millpond.network.summarised import Summarised
+
+
+def kept_often(monkeypatch: pytest.MonkeyPatch, ticks: int = 3) -> list[int]:
+    """From now on snapshots are begun every so many ticks, however few rows there are. Since when rows were read, at each use."""
+    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", ticks)
+    monkeypatch.setattr(summarised, "_WORTH", 1)
+    used: list[int] = []
+    restore = Summarised.restore
+
+    def watched(self: Summarised, parts: pa.Table, since: int) -> None:
+        used.append(since)
+        restore(self, parts, since)
+
+    monkeypatch.setattr(Summarised, "restore", watched)
+    return used
