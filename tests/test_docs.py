@@ -58,3 +58,17 @@ MODULES = [
 def test_docstring_examples_hold(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
+
+
+def glossary() -> list[tuple[str, str, str]]:
+    """Rows of the glossary: term, meaning, where it is met."""
+    return re.findall(
+        r"^\| \*\*(.+?)\*\* \| (.+?) \| (.*?) ?\|$", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE
+    )
+
+
+def test_the_glossary_has_each_term_once_and_says_where_it_is_met() -> None:
+    terms = [term for term, _, _ in glossary()]
+    assert len(terms) > 50
+    assert len(set(terms)) == len(terms)
+    assert [term for term, meaning, where in glossary() if not where and "not there yet" not in meaning] == []
