@@ -44,6 +44,7 @@ from millpond.network.shard import (
     Seen,
     ShardTask,
     forget_shards,
+    forget_taken,
     merged,
     read_outcome,
 )
@@ -564,6 +565,7 @@ class Network:
         for outcome in outcomes:
             self.held.setdefault(outcome.table, {})[outcome.shard] = outcome.held
             self._owners[outcome.table, outcome.shard] = outcome.worker
+        forget_taken(str(self.host.folder), outcomes)
         state = State(self.state.tick + 1, {**self.state.progress, **shards.progress}, dict(self.state.numbers),
                       planned.seen, {**self.state.failed, **shards.errors})  # fmt: skip
         sent: dict[str, pa.Table] = {}

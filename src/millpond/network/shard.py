@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,15 +115,12 @@ def worker_name() -> str:
 
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
-_prepared: dict[tuple[str, str, int], Prepared] = {}  # shared by the shards of a worker: preparing is dear
+_prepared: dict[tuple[str, str, int], Prepared] = {}  # shared by the shards of a worker: preparing a query is expensive
 
 
 def _shard_for(task: ShardTask) -> Shard:
     key = (task.pond, task.run_id, task.table, task.shard)
-    for old in [k for k in _shards if k[0] == task.pond and k[1] != task.run_id]:
-        _shards.pop(old).close()  # of a pond that was closed and opened again
-        for known in [k for k in _prepared if k[0] == old[1]]:
-            del _prepared[known]
+    _forget([k for k in _shards if k[0] == task.pond and k[1] != task.run_id])  # the pond was closed and opened again
     while len(_shards) >= _MOST_SHARDS and key not in _shards:
         _shards.pop(next(iter(_shards))).close()
     if key not in _shards:
@@ -132,9 +129,28 @@ def _shard_for(task: ShardTask) -> Shard:
 
 
 def forget_shards(pond: str) -> None:
-    """Let go of what this process remembers of a pond."""
-    for key in [k for k in _shards if k[0] == pond]:
+    """Free what this process remembers of a pond."""
+    _forget([k for k in _shards if k[0] == pond])
+
+
+def forget_taken(pond: str, outcomes: Sequence[Outcome]) -> None:
+    """Free the shards that other workers evaluated: what this process remembers of them is out of date.
+
+    The pond's own process evaluates shards until Spark has started. Without this it would hold their windows for as long
+    as the pond is open.
+    """
+    taken = {(o.table, o.shard) for o in outcomes if o.worker != worker_name()}
+    _forget([k for k in _shards if k[0] == pond and k[2:] in taken])
+
+
+def _forget(keys: list[tuple[str, str, str, int]]) -> None:
+    if not keys:
+        return  # the usual case; there may be many prepared queries to look through
+    for key in keys:
         _shards.pop(key).close()
+    runs = {key[1] for key in _shards}
+    for known in [k for k in _prepared if k[0] not in runs]:
+        del _prepared[known]
 
 
 class Shard:

@@ -134,3 +134,23 @@ def test_queries_come_and_go_in_a_shard(db: Pond) -> None:
     first = [row[:-1] for row in db.resume("per_vehicle").fetch() if row[2] >= 4]
     late = [row[:-1] for row in db.resume("later").fetch()]
     assert sorted(late) == sorted(first)
+
+
+def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In-process ticks left the shards' windows in memory after Spark had taken over."""
+    second(db, 0)
+    db.tick()
+    assert len(shards._shards) == 2
+    second(db, 1)
+    tasks = db.network.plan()
+    here = shards.worker_name()
+    with monkeypatch.context() as patch:
+        patch.setattr(shards, "worker_name", lambda: "a worker of Spark")
+        paths = [task.run(f"there-{i}") for i, task in enumerate(tasks)]
+    assert shards.worker_name() == here
+    db.network.finish(paths)
+    assert shards._shards == {}
+    assert shards._prepared == {}
+    second(db, 2)
+    db.tick()  # Spark may stop: then this process evaluates them again
+    assert len(shards._shards) == 2
