@@ -47,14 +47,14 @@ from millpond.errors import (
 from millpond.ingest.feed import FeedProgress, FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
-from millpond.network.delivery import Cursor, Subscription
-from millpond.network.idle import is_idle
-from millpond.network.runner import Network
-from millpond.network.triggers import Triggers, TriggerState
+from millpond.network.run.idle import is_idle
+from millpond.network.run.network import Network
 from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
+from millpond.results.delivery import Cursor, Subscription
+from millpond.results.triggers import Triggers, TriggerState
 from millpond.sources.base import open_source
 from millpond.sql.parser import nested_too_deeply, parse
 from millpond.table import postgres

@@ -17,7 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import millpond
-from millpond.network import outlet as outlets
+from millpond.results import outlet as outlets
 from millpond.table import manifest
 
 RANGE = 8

@@ -44,7 +44,7 @@ QUICK = ["results.before_commit", "results.after_commit", "results.after_delete"
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     """`opened` changes limits of modules; afterwards they are as they were."""
-    from millpond.network import outlet
+    from millpond.results import outlet
     from millpond.table import manifest
 
     kept = outlet.KEPT_BYTES, outlet.FILE_BYTES, outlet._LOOSE, manifest.CHECKPOINT_EVERY, manifest._KEPT_COMMITS

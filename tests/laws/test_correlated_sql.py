@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from millpond.network import correlated
+from millpond.network.aggregates import correlated
 from tests.laws.correlating import CALLS, Call
 from tests.laws.naive import Query, Select, Source
 from tests.laws.running import Event, Running, random_event, random_setting

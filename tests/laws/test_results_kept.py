@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import millpond
 from millpond import Pond
-from millpond.network import outlet as outlets
-from millpond.network import result_keeper
-from millpond.table import kept_results
+from millpond.results import archive as kept_results
+from millpond.results import keeper as result_keeper
+from millpond.results import outlet as outlets
 from tests.faults import conftest as faults
 
 quick_path = faults.quick_path  # a fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import millpond
-from millpond.network import outlet as outlets
+from millpond.results import outlet as outlets
 
 pytestmark = pytest.mark.spark
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
 from millpond.duration import describe
 from millpond.errors import CatalogError, MillpondError, SqlError
-from millpond.network.prepare import Prepared, prepare, prepare_tree, replace_window, without_stars
-from millpond.network.tell import explain_query, state_rows
+from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, without_stars
+from millpond.network.run.explain import explain_query, state_rows
 from millpond.query.bounds import to_ticks
 from millpond.result import Result
 from millpond.schema import Column, Schema

@@ -10,8 +10,8 @@ import pyarrow as pa
 from millpond.catalog import Trigger, folder_name
 from millpond.errors import CatalogError
 from millpond.lock import is_written
-from millpond.network.triggers import check_address, check_columns, find_callable
 from millpond.result import Result
+from millpond.results.triggers import check_address, check_columns, find_callable
 from millpond.sql import statements as st
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, MillpondError
-from millpond.network.shard import ShardTask
+from millpond.network.run.worker import ShardTask
 from millpond.spark.session import get_session, spark_message
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import CompactTask, Task

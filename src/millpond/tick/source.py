@@ -27,7 +27,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from millpond.durable import write_file
-from millpond.network.shard import ShardTask, worker_name
+from millpond.network.run.worker import ShardTask, worker_name
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 from millpond.tick.claims import Claims, Wanted

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from millpond.network import runner, summarised
-from millpond.network.summarised import Summarised
+from millpond.network.aggregates import summaries as summarised
+from millpond.network.aggregates.summaries import Summarised
+from millpond.network.run import network as runner
 
 
 def kept_often(monkeypatch: pytest.MonkeyPatch, ticks: int = 3) -> list[int]:

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import approximate
-from millpond.network.approximate import Approximated, Clock, Measure
-from millpond.network.shapes import Item, Shape
+from millpond.network.aggregates import approximate
+from millpond.network.aggregates.approximate import Approximated, Clock, Measure
+from millpond.network.plan.shapes import Item, Shape
 from tests.unit.network.keeping import kept_often
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("t", pa.int64())])

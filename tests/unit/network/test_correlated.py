@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network import correlated
-from millpond.network.correlated import Correlation, Correlations
-from millpond.network.shapes import Item, Shape
+from millpond.network.aggregates import correlated
+from millpond.network.aggregates.correlated import Correlation, Correlations
+from millpond.network.plan.shapes import Item, Shape
 from millpond.synopses.correlated import Limit, Predicate, exactly
 from tests.laws.correlating import BUCKETS, CALLS, FUNCTIONS, RANGES, Call
 from tests.unit.network.keeping import kept_often

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network.running import Item, Running, Shape
+from millpond.network.aggregates.running import Item, Running, Shape
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int32()), ("t", pa.int64())])
 ITEMS = (

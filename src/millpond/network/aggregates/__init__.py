@@ -1,0 +1,1 @@
+"""Aggregates kept as numbers or synopses for each group instead of rows."""

@@ -1,0 +1,1 @@
+"""Evaluating continuous queries in one process."""

@@ -1,0 +1,1 @@
+"""Deciding how a continuous query is evaluated: prepared, placed, split in two phases."""

@@ -1,0 +1,266 @@
+"""A continuous query made ready: bound to the catalog, translated for the engine, checked that it can be kept going.
+
+What is refused is refused here, at CREATE, with the reason: a stream without a window, a window that would have to hold
+more than its table keeps or grow without bound, streams whose times cannot be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
+from millpond.duration import FOREVER, TimeUnit, describe
+from millpond.errors import SqlError, UnsupportedSql
+from millpond.network.aggregates.running import NotRunning, shape_of
+from millpond.query.bind import Bound, Use, bind
+from millpond.query.bounds import window_start
+from millpond.query.plan import ordered
+from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
+from millpond.sql.translate import NotOnDuckDB, to_duckdb
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """`text` is DuckDB's SQL over the relations of `bound`. `streams` are the windows it reads, `standards` the tables."""
+
+    query: ContinuousQuery
+    bound: Bound = field(compare=False)
+    text: str
+    unit: TimeUnit
+    streams: tuple[Use, ...]
+    standards: tuple[Use, ...]
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def slide(self) -> int | None:
+        """Ticks between instants; None when each arrival is one."""
+        return None if self.query.slide is None else self.unit.ticks(self.query.slide)
+
+    def interval(self, use: Use) -> int | None:
+        """The length of a window by time, in ticks, if it is the same at all instants."""
+        assert use.window is not None
+        if use.window.now:
+            return 0
+        return None if use.window.interval is None else self.unit.ticks(use.window.interval)
+
+    def start(self, use: Use, instant: int) -> int:
+        """Where a window by time begins at an instant; at a later one it does not begin earlier."""
+        assert use.window is not None
+        assert isinstance(use.table, StreamingTable)
+        found = window_start(use.window, use.table, instant)
+        assert found is not None
+        return found
+
+
+def prepare(query: ContinuousQuery, catalog: Catalog) -> Prepared:
+    """Ready to be evaluated; raises if it cannot be kept going."""
+    return prepare_tree(query, read_tree(query.sql, tokenize(query.sql)), catalog, query.sql)
+
+
+def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: str) -> Prepared:
+    bound = bind(tree, catalog, sql)
+    streams = tuple(u for u in bound.uses.values() if isinstance(u.table, StreamingTable))
+    standards = tuple(u for u in bound.uses.values() if isinstance(u.table, StandardTable))
+    if not streams:
+        raise UnsupportedSql("a continuous query reads at least one streaming table", sql=sql)
+    unit = streams[0].table.unit  # type: ignore[union-attr]
+    for use in streams:
+        _check_stream(use, unit, catalog, sql)
+        if use.window is not None and use.window.grows:
+            _check_growing(use, bound.tree, len(bound.uses), catalog, sql)
+    streams = tuple(_within_history(use, catalog) for use in streams)
+    bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
+    if query.slide is not None:
+        unit.ticks(query.slide)
+    _check_functions(bound, sql)
+    try:
+        text = to_duckdb(ordered(bound).tree, bound.functions)
+    except NotOnDuckDB as refusal:
+        raise UnsupportedSql(
+            "this query cannot be evaluated continuously",
+            detail=f"The engine of the network is DuckDB, and {refusal}.",
+            hint="Ask it as a one-time query, which may run on Spark.",
+            sql=sql,
+        ) from refusal
+    return Prepared(query, bound, text, unit, streams, standards)
+
+
+def _check_functions(bound: Bound, sql: str) -> None:
+    """A query outlives the process, and its result depends on the rows in its windows alone: so must its functions."""
+    for function in bound.functions.values():
+        if function.python is None:
+            raise UnsupportedSql(
+                f'function "{function.name}" ends with this process',
+                detail="A continuous query goes on after a restart.",
+                hint="Put the function into a module, so that it can be found again.",
+                sql=sql,
+            )
+        if function.reads:
+            raise UnsupportedSql(
+                f'function "{function.name}" reads the pond',
+                detail="What it finds there would depend on when the query is evaluated.",
+                hint="Read tables in FROM, through windows.",
+                sql=sql,
+            )
+
+
+def _within_history(use: Use, catalog: Catalog) -> Use:
+    """A window by rows of a result holds no rows that the result no longer keeps."""
+    window = use.window
+    assert window is not None
+    query = catalog.queries.get(use.table.name)
+    if query is None or window.rows is None or query.history is None or query.history >= FOREVER:
+        return use
+    interval = query.history if window.interval is None else min(window.interval, query.history)
+    return replace(use, window=replace(window, interval=interval))
+
+
+def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
+    table, window = use.table, use.window
+    assert isinstance(table, StreamingTable)
+    if use.rejected:
+        raise UnsupportedSql("rejected rows cannot be read continuously", sql=sql)
+    if window is None:
+        raise UnsupportedSql(
+            f'"{use.alias}" has no window',
+            detail="A continuous query sees a streaming table through a window.",
+            hint=f"Write one behind its name: {table.name} [INTERVAL '1' MINUTE], or [NOW], or [ROWS 100].",
+            sql=sql,
+        )
+    if table.unit is not unit:
+        raise UnsupportedSql("the times of these streams cannot be compared",
+                             detail="One is in whole seconds, another a TIMESTAMP.", sql=sql)  # fmt: skip
+    if table.late == "keep":
+        raise UnsupportedSql(
+            f'"{table.name}" keeps late rows, so it cannot be read continuously',
+            detail="Whether such a row is in a window would depend on when it came.",
+            hint=f"Reject late rows: ALTER STREAMING TABLE {table.name} SET (late = 'reject').",
+            sql=sql,
+        )
+    query = catalog.queries.get(table.name)
+    if query is not None and query.history is None and not window.now:
+        raise UnsupportedSql(
+            f'"{table.name}" keeps only the results of its last instant',
+            hint=f"Keep them longer: ALTER {catalog.kind(table.name).upper()} {table.name} SET RANGE INTERVAL '5' MINUTE;"
+            " or read it through [NOW].",
+            sql=sql,
+        )
+    if window.length is not None and table.history is not None and window.length > table.history:
+        raise UnsupportedSql(
+            f'the window of "{use.alias}" is longer than "{table.name}" keeps its rows',
+            detail=f"They are kept for {describe(table.history)}, and the window has {describe(window.length)}.",
+            hint=f"Keep them longer: ALTER {catalog.kind(table.name).upper()} {table.name} SET RANGE "
+            "INTERVAL ...; or make the window shorter.",
+            sql=sql,
+        )
+
+
+def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: str) -> None:
+    """Over a window that only grows, nothing can be kept but running aggregates; and its rows must be there to begin anew."""
+    table, window = use.table, use.window
+    assert isinstance(table, StreamingTable)
+    try:
+        if uses > 1:
+            raise NotRunning("it reads other tables too")
+        if window is not None and window.since is not None:
+            raise NotRunning("it is [SINCE ...], not [UNBOUNDED]")
+        shape_of(tree, use.columns)
+    except NotRunning as reason:
+        raise UnsupportedSql(
+            f'the window of "{use.alias}" grows without bound',
+            detail=f"All rows it will ever hold would have to be kept in memory: {reason}.",
+            hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
+            " or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
+            sql=sql,
+        ) from None
+    is_result = table.name in catalog.queries
+    if table.history is not None and not (is_result and table.history >= FOREVER):
+        kind = catalog.kind(table.name).upper()
+        raise UnsupportedSql(
+            f'"{table.name}" does not keep its rows for ever, so a window cannot hold all of them',
+            hint=f"Keep them: ALTER {kind} {table.name} SET RANGE UNBOUNDED.",
+            sql=sql,
+        )
+
+
+def bases(name: str, catalog: Catalog) -> frozenset[str]:
+    """The streaming tables, results apart, whose rows decide about a stream: their time is its time."""
+    query = catalog.queries.get(name.lower())
+    if query is None:
+        return frozenset({name.lower()} if name.lower() in catalog.streaming else ())
+    return frozenset[str]().union(*(bases(r, catalog) for r in query.reads))
+
+
+def in_order(queries: Mapping[str, ContinuousQuery]) -> list[ContinuousQuery]:
+    """Queries such that each comes after those it reads."""
+    done: dict[str, ContinuousQuery] = {}
+
+    def visit(query: ContinuousQuery) -> None:
+        if query.name in done:
+            return
+        for name in query.reads:
+            if name in queries:
+                visit(queries[name])
+        done[query.name] = query
+
+    for query in queries.values():
+        visit(query)
+    return list(done.values())
+
+
+def without_stars(sql: str, catalog: Catalog) -> str:
+    """The text with `*` written out: a query keeps the columns it was made with when a table gets more."""
+    tree = read_tree(sql, tokenize(sql))
+    if not isinstance(tree, exp.Select):
+        return sql
+    sources = [tree.args["from_"].this] if tree.args.get("from_") else []
+    sources += [j.this for j in tree.args.get("joins") or () if not j.args.get("using") and not j.args.get("method")]
+    joined = len(tree.args.get("joins") or ()) + 1
+    tables = {t.alias_or_name.lower(): t for t in sources if isinstance(t, exp.Table) and catalog.relation(t.name)}
+    if len(tables) != joined:
+        return sql
+    edits: list[tuple[int, int, str]] = []
+    for item in tree.expressions:
+        star = item.this if isinstance(item, exp.Column) else item
+        span = span_of(item)
+        if not isinstance(star, exp.Star) or span is None or any(star.args.get(k) for k in star.args if k != "this"):
+            continue
+        chosen = [item.table.lower()] if isinstance(item, exp.Column) else list(tables)
+        if all(alias in tables for alias in chosen):
+            edits.append((span.start, span.end, ", ".join(_shown_by_star(tables[a], catalog) for a in chosen)))
+    for start, end, text in reversed(edits):
+        sql = sql[:start] + text + sql[end:]
+    return sql
+
+
+def _shown_by_star(table: exp.Table, catalog: Catalog) -> str:
+    relation = catalog.relation(table.name)
+    assert relation is not None
+    columns = relation.columns
+    if isinstance(relation, StreamingTable) and table.meta.get(WINDOW) is not None:
+        columns = relation.explicit
+    alias = table.alias_or_name.replace("`", "``")
+    return ", ".join(f"`{alias}`.`{c.name}`" for c in columns)
+
+
+def replace_window(query: ContinuousQuery, alias: str, window: str) -> str:
+    """The query's text with another window behind the table that is called `alias` in it."""
+    tree = read_tree(query.sql, tokenize(query.sql))
+    names = []
+    for table in tree.find_all(exp.Table):
+        span = table.meta.get(WINDOW_SPAN)
+        if span is None:
+            continue
+        if alias.lower() == table.alias_or_name.lower():
+            return query.sql[: span.start] + window + query.sql[span.end :]
+        names.append(table.alias_or_name)
+    raise SqlError(
+        f'query "{query.name}" has no window of "{alias}"',
+        hint=f"A table with an alias goes by the alias. There are windows of {', '.join(names)}." if names else None,
+    )

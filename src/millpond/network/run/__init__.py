@@ -1,0 +1,1 @@
+"""The network at work: ticks, tasks of shards, commits."""

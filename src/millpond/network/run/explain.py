@@ -1,0 +1,137 @@
+"""SHOW STATE and EXPLAIN CONTINUOUS QUERY: what a query holds, how it is evaluated, and why its next result waits."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
+from millpond.duration import FOREVER, describe
+from millpond.network.plan.kinds import APPROXIMATE, CORRELATED, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
+from millpond.network.plan.placement import shard_table
+from millpond.network.plan.prepared import Prepared, bases, prepare
+from millpond.network.plan.two_phase import PREFIX, ColumnsOf, split
+from millpond.network.plan.why import why_exact
+from millpond.network.run.idle import is_idle
+from millpond.network.run.network import Network
+from millpond.query.bind import Use
+
+
+def state_rows(network: Network) -> pa.Table:
+    """One row for each thing held: who holds it, what it is, how many rows and bytes."""
+    held: dict[tuple[str, str], list[int]] = {}
+    parts = [("", network.evaluator.held())] if network.evaluator is not None else []
+    parts += [(f" in shard {n} of {t}", found) for t, shards in network.held.items() for n, found in shards.items()]
+    for place, part in parts:
+        for (holder, what), (count, size) in part.items():
+            total = held.setdefault((holder.removeprefix(PREFIX), what + place), [0, 0])
+            total[0] += count
+            total[1] += size
+    rows = [{"holder": h, "what": w, "rows": c, "bytes": b} for (h, w), (c, b) in held.items()]
+    rows += [
+        {"holder": o.query.name, "what": "results to be fetched", "rows": o.rows, "bytes": o.bytes}
+        for o in network.outlets.values()
+    ]
+    schema = pa.schema([("holder", pa.string()), ("what", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())])
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
+    sample = "at each arrival" if query.slide is None else f"every {describe(query.slide)}"
+    kept = "those of the last instant"
+    if query.history is not None:
+        kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"
+    lines = [f"evaluated {sample}; sends {_FORMS[query.form]}; keeps {kept}"]
+    prepared = prepare(query, network.catalog)
+    lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
+    lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
+    lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
+    lines.append(_where(prepared, network.catalog, network.columns))
+    if kind_of(prepared).name not in (APPROXIMATE, CORRELATED) and (reason := why_exact(prepared)) is not None:
+        lines.append(reason)
+    failure = network.state.failed.get(query.folder)
+    if failure:
+        return [*lines, f"stopped: {failure.splitlines()[0]}"]
+    return [*lines, "paused"] if query.paused else [*lines, *_waits(network, query)]
+
+
+_FORMS = {
+    "rstream": "the whole result (RSTREAM)",
+    "istream": "what is new in the result (ISTREAM)",
+    "dstream": "what is gone from the result (DSTREAM)",
+}
+
+
+def _where(prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf) -> str:
+    table = shard_table(prepared, catalog)
+    how = _KINDS[kind_of(prepared).name]
+    if table is not None:
+        return (
+            f"evaluated in the {table.shards} shards of {table.name}, {how}" if table.shards > 1 else f"evaluated {how}"
+        )
+    if (parts := split(prepared, catalog, columns_of)) is not None:
+        return f"evaluated in the shards of {parts[0].reads[0]}, then added up"
+    return f"evaluated whole, {how}"
+
+
+_KINDS = {
+    ROWS: "row by row, with all other such queries",
+    NEIGHBOURS: "key by key, for the keys that change",
+    NEWEST: "row by row, each with those before it of its key",
+    RUNNING: "group by group, for the groups that change",
+    APPROXIMATE: "group by group, in synopses with the error it allows",
+    CORRELATED: "group by group, in synopses with proven bounds",
+    INSTANTS: "instant by instant",
+}
+
+
+def _alias(use: Use) -> str:
+    return "" if use.alias == use.table.name else f" as {use.alias}"
+
+
+def _window(use: Use) -> str:
+    window = use.window
+    assert window is not None
+    if window.now:
+        return "[NOW], the rows of the instant"
+    if window.landmark is not None:
+        return f"the rows since the last landmark, one every {describe(window.landmark)}"
+    within = f" of the last {describe(window.interval)}" if window.interval is not None else ""
+    if window.rows is None:
+        return f"the rows{within}"
+    if not window.columns:
+        return f"the {window.rows} newest rows"
+    return f"the {window.rows} newest rows of each {', '.join(window.columns)}{within}"
+
+
+def _waits(network: Network, query: ContinuousQuery) -> list[str]:
+    """Which table holds the time back."""
+    times = {}
+    for name in sorted(bases(query.name, network.catalog)):
+        table = network.table(name)
+        times[name] = (table.definition, table.now)
+    idle = [n for n in times if is_idle(network.table(n))]
+    lines = [f"{n} is declared idle: at each tick it takes the time of the others" for n in idle]
+    if len(idle) < len(times):
+        times = {n: t for n, t in times.items() if n not in idle}
+    unknown = [n for n, (_, now) in times.items() if now is None]
+    if unknown:
+        lines.append(f"waits for the first row or heartbeat of {', '.join(unknown)}")
+        return [*lines, *(_hint(n) for n in unknown if len(unknown) < len(times))]
+    known = {n: now for n, (_, now) in times.items() if now is not None}
+    slowest = min(known, key=known.__getitem__)
+    definition, now = times[slowest][0], known[slowest]
+    lines.append(f"time is complete below {definition.shown(now)}, held back by {slowest}")
+    if max(known.values()) > now:
+        lines.append(_hint(slowest))
+    return [*lines, f"next instant: {_next(query, definition, now)}"]
+
+
+def _hint(table: str) -> str:
+    return f"if nothing comes from {table} for now: ALTER STREAMING TABLE {table} SET IDLE"
+
+
+def _next(query: ContinuousQuery, table: StreamingTable, now: int) -> str:
+    if query.slide is None:
+        return f"the next row of {table.name}, once its time has passed"
+    slide = table.unit.ticks(query.slide)
+    return f"{table.shown(-(-now // slide) * slide)}, once time has passed it"

@@ -1,0 +1,1 @@
+"""Where state comes from: history, back-fill, checkpoints, the last result."""

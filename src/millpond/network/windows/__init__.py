@@ -1,0 +1,1 @@
+"""What windows hold, as arrays: rows by key, neighbours, arrivals, predicates over columns."""

@@ -1,0 +1,168 @@
+"""Partitioned windows before and after each instant, for the keys that change at it.
+
+All queries over the same partitioned window of a stream share its slots and, in a step, one computation of what
+changed. For every key and instant with new rows there is the window's content after the instant and before it; rows, and
+the rows before them that PREV asks for, are found in the layout of `keyed.py` by arithmetic.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millpond.network.time.inlet import Inlet
+from millpond.network.windows.keyed_rows import KeyedRows, Layout
+from millpond.network.windows.predicates import Columns
+from millpond.query.bind import Previous
+
+Ints = npt.NDArray[np.int64]
+
+
+class Side:
+    """Window contents, one after another: `at` are rows of the layout, `low` where each row's window begins."""
+
+    def __init__(self, layout: Layout, at: Ints, low: Ints, moments: Ints) -> None:
+        self._layout = layout
+        self.at, self.low, self.moments = at, low, moments
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        self.columns = Columns(self)
+
+    @classmethod
+    def of_windows(cls, layout: Layout, ends: Ints, lows: Ints, moments: Ints, k: int) -> Side:
+        """The windows of at most k rows that end at `ends` and do not begin before `lows`."""
+        at = ends[:, None] - np.arange(k - 1, -1, -1)[None, :]
+        low = np.maximum(lows, ends - k + 1)
+        inside = at >= low[:, None]
+        wide = at.shape
+        return cls(
+            layout,
+            at[inside],
+            np.broadcast_to(low[:, None], wide)[inside],
+            np.broadcast_to(moments[:, None], wide)[inside],
+        )
+
+    def at_moment(self, moment: int) -> Side:
+        """The contents at one instant alone."""
+        one = copy.copy(self)
+        here = self.moments == moment
+        one.at, one.low, one.moments = self.at[here], self.low[here], self.moments[here]
+        one._columns = {}
+        one.columns = Columns(one)
+        return one
+
+    @property
+    def size(self) -> int:
+        return len(self.at)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column of all rows; `__prev_1_seg` is that of the rows before them."""
+        if name not in self._columns:
+            self._columns[name] = self._taken(name, slice(None))
+        return self._columns[name]
+
+    def rows(self, names: Iterable[str], places: Ints | None) -> pa.Table:
+        """Some of the rows (None: all), with these columns."""
+        if places is None:
+            return pa.table({name: self.column(name) for name in names})
+        return pa.table({name: self._taken(name, places) for name in names})
+
+    def _taken(self, name: str, places: Ints | slice) -> pa.ChunkedArray:
+        at = self.at[places]
+        previous = Previous.of(name)
+        if previous is None:
+            return self._layout.rows.column(name).take(pa.array(at))
+        back = at - previous.back
+        return self._layout.rows.column(previous.column).take(
+            pa.array(np.maximum(back, 0), mask=back < self.low[places])
+        )
+
+
+class Change:
+    """What a step changed: contents of the touched windows after and before each instant, made when asked for."""
+
+    def __init__(self, layout: Layout, k: int) -> None:
+        self._layout, self._k = layout, k
+        self._newest: dict[int | None, Side] = {}
+        times, first, new = layout.times, layout.first, layout.new
+        if len(times):
+            differs = (first[1:] != first[:-1]) | (times[1:] != times[:-1])
+            self._ends = np.flatnonzero(new & np.r_[differs, True])
+            self._begins = np.flatnonzero(new & np.r_[True, differs])
+        else:
+            self._ends = self._begins = np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def after(self) -> Side:
+        ends = self._ends
+        return Side.of_windows(self._layout, ends, self._layout.first[ends], self._layout.times[ends], self._k)
+
+    @cached_property
+    def before(self) -> Side:
+        ends = self._ends
+        return Side.of_windows(
+            self._layout, self._begins - 1, self._layout.first[ends], self._layout.times[ends], self._k
+        )
+
+    def newest(self, interval: int | None) -> Side:
+        """Of the windows after each instant the rows of the instant, in the order of the instants. No row of a window is
+        older than `interval`."""
+        if interval not in self._newest:
+            self._newest[interval] = self._make_newest(interval)
+        return self._newest[interval]
+
+    def _make_newest(self, interval: int | None) -> Side:
+        layout = self._layout
+        at = np.flatnonzero(layout.new)
+        end = self._ends[np.searchsorted(self._ends, at)]
+        low = np.maximum(layout.first[at], end - self._k + 1)
+        moments = layout.times[at]
+        inside = at >= low
+        if not inside.all():
+            at, low, moments = at[inside], low[inside], moments[inside]
+        if (moments[1:] < moments[:-1]).any():
+            order = np.argsort(moments, kind="stable")
+            at, low, moments = at[order], low[order], moments[order]
+        if interval is not None:
+            oldest, young = at.copy(), np.ones(len(at), dtype=np.bool_)
+            for back in range(1, self._k):
+                earlier = at - back
+                young = young & (earlier >= low)
+                young &= layout.times[np.maximum(earlier, 0)] >= moments - interval
+                oldest[young] = earlier[young]
+            low = oldest
+        return Side(layout, at, low, moments)
+
+
+class Neighbours:
+    """The slots of one partitioned window, up to `upto`."""
+
+    def __init__(self, inlet: Inlet, keys: tuple[str, ...], k: int, upto: int) -> None:
+        self.rows = KeyedRows(inlet.schema, inlet.time_column, keys, k)
+        self.upto = upto
+        self._step: tuple[int, int, Change] | None = None
+
+    def fill(self, rows: pa.Table) -> None:
+        self.rows.fill(rows)
+
+    def advance(self, inlet: Inlet, begin: int, complete: int) -> Change:
+        """Bring in the rows with begin <= time < complete; asked again for the same, the same answer."""
+        if self._step is not None and self._step[:2] == (begin, complete):
+            return self._step[2]
+        assert begin == self.upto + 1, "a partitioned window goes on where it stands"
+        rows = inlet.between(begin, complete - 1)
+        layout = self.rows.take_in(rows)
+        self.upto = complete - 1
+        self._step = (begin, complete, Change(layout, self.rows.k))
+        return self._step[2]
+
+    def stands_at(self, upto: int) -> bool:
+        """Whether it holds the rows up to `upto`, or did at the beginning of this step."""
+        return self.upto == upto or (self._step is not None and self._step[0] == upto + 1)
+
+    def forget_step(self) -> None:
+        self._step = None

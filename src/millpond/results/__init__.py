@@ -1,0 +1,1 @@
+"""Results of continuous queries: their log and archive, who reads them, who is told."""

@@ -1,0 +1,123 @@
+"""Delivery: results of a query to those who want them, in order, each once, by number.
+
+A cursor is pulled, a subscription waits. Both know only a number; whoever keeps it can go on after any crash, his own or
+the pond's. A result that has left the kept ones is told, never skipped in silence.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+
+from millpond.errors import ResultsGone
+from millpond.result import Result
+from millpond.results.outlet import Outlet
+from millpond.schema import SEQ
+
+_POLL = 0.05  # seconds between looks at the log of another process
+_WAIT = 0.5
+_BATCH = 131_072  # rows handed out at a time
+
+
+class Results(Result):
+    """Results of a query, with their number in the last column. `position` is that of the last row."""
+
+    def __init__(self, rows: pa.Table, position: int) -> None:
+        super().__init__(rows)
+        self.position = position
+
+
+class Cursor:
+    """Stands behind the result of `position` (-1: before the first)."""
+
+    def __init__(self, outlet: Callable[[], Outlet], number: int, refresh: Callable[[], None]) -> None:
+        self._outlet = outlet
+        self._number = number
+        self._refresh = refresh
+
+    @property
+    def position(self) -> int:
+        return self._number - 1
+
+    def fetch(self, most: int = 1 << 62) -> Results:
+        """What is new since the last time; empty if nothing is."""
+        self._refresh()
+        return self.take(most)
+
+    def take(self, most: int = 1 << 62) -> Results:
+        outlet = self._outlet()
+        rows = outlet.fetch(self._number, most)
+        first = rows.column(SEQ)[0].as_py() if rows.num_rows else outlet.first
+        if first > self._number > 0:
+            raise ResultsGone(outlet.query.name, self.position, first)
+        if rows.num_rows:
+            self._number = first + rows.num_rows
+        return Results(rows, self.position)
+
+    def __iter__(self) -> Iterator[Results]:
+        """Everything that is there, batch by batch: of results kept in files not all are in memory at a time."""
+        while rows := self.fetch(_BATCH):
+            yield rows
+
+    @property
+    def waiting(self) -> Outlet:
+        return self._outlet()
+
+
+class Subscription:
+    """Iterate to receive batches of results as they appear. Ends when closed, by itself or with its pond."""
+
+    def __init__(
+        self,
+        cursor: Cursor,
+        refresh: Callable[[], None],
+        owned: Callable[[], bool],
+        ended: Callable[[], bool],
+        meanwhile: Callable[[], None],
+    ) -> None:
+        self._cursor = cursor
+        self._meanwhile = meanwhile  # what the owner does while he waits
+        self._refresh = refresh
+        self._owned = owned
+        self._ended = ended
+        self._closed = False
+
+    @property
+    def position(self) -> int:
+        return self._cursor.position
+
+    def __iter__(self) -> Iterator[Results]:
+        while (batch := self.next()) is not None:
+            yield batch
+
+    def next(self, timeout: float | None = None) -> Results | None:
+        """The next batch, or None when the subscription ends or nothing came in `timeout` seconds."""
+        limit = None if timeout is None else time.monotonic() + timeout
+        while not self._closed and not self._ended():
+            if self._owned():
+                self._meanwhile()
+            else:
+                self._refresh()
+            batch = self._cursor.take(_BATCH)
+            if len(batch):
+                return batch
+            left = _WAIT if limit is None else min(_WAIT, limit - time.monotonic())
+            if left <= 0:
+                return None
+            outlet = self._cursor.waiting
+            if self._owned():
+                outlet.wait(batch.position + 1, left)
+            else:
+                time.sleep(min(_POLL, left))
+        return None
+
+    def close(self) -> None:
+        self._closed = True
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,156 @@
+"""A shard's task gives the same whatever the worker remembers: nothing, everything, or what was some ticks ago."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import millpond
+from millpond.network.run import worker as shards
+from millpond.network.run.worker import Outcome, ShardTask, read_outcome
+from millpond.pond import Pond
+
+QUERIES = """
+CREATE CONTINUOUS QUERY fast AS SELECT vid, spd, t FROM p [NOW] WHERE spd > 20 SAMPLE REALTIME;
+CREATE CONTINUOUS QUERY crossings AS
+  SELECT ISTREAM vid, seg, PREV(seg) AS from_seg, t FROM p [vid ROWS 2] WHERE seg <> PREV(seg) SAMPLE REALTIME;
+CREATE CONTINUOUS QUERY per_vehicle AS SELECT vid, COUNT(*) AS n FROM p [INTERVAL 4] GROUP BY vid SAMPLE INTERVAL 2;
+CREATE CONTINUOUS QUERY new_counts AS
+  SELECT ISTREAM vid, COUNT(*) AS n FROM p [INTERVAL 4] GROUP BY vid SAMPLE INTERVAL 2;
+CREATE CONTINUOUS QUERY segments AS
+  SELECT seg, AVG(spd) AS speed, COUNT(DISTINCT vid) AS cars FROM p [INTERVAL 4] GROUP BY seg SAMPLE INTERVAL 2
+"""
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Any:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as pond:
+        pond.sql(
+            "CREATE STREAMING TABLE p (vid INT, spd INT, seg INT, t BIGINT) TIMESTAMP BY t SHARD BY vid WITH (shards = 2)"
+        )
+        pond.sql(QUERIES)
+        yield pond
+
+
+def second(db: Pond, t: int) -> None:
+    db.append("p", [(v, (7 * v + 11 * t) % 50, v + t // 3, t) for v in range(8)])
+    db.advance("p", t + 1)
+
+
+def answer(task: ShardTask, name: str) -> dict[str, list[Any]]:
+    outcome: Outcome = read_outcome(task.run(name))
+    return {query: rows.to_pylist() for query, rows in outcome.sent.items()}
+
+
+def copy_of_memory() -> dict[Any, Any]:
+    """What this process remembers, to be put back: evaluators cannot be copied, so shards are made to forget instead."""
+    return dict(shards._shards)
+
+
+def test_all_of_these_run_in_the_shards(db: Pond) -> None:
+    assert {q: db.network.placed(q) for q in ("fast", "crossings", "per_vehicle", "new_counts")} == dict.fromkeys(
+        ("fast", "crossings", "per_vehicle", "new_counts"), "p"
+    )
+    assert db.network.placed("segments") is None
+    assert db.network.placed("__partial_segments") == "p"
+
+
+def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
+    for t in range(9):
+        second(db, t)
+        tasks = db.network.plan()
+        assert len(tasks) == 2
+        tasks = pickle.loads(pickle.dumps(tasks))  # as they reach a worker
+        remembered = [answer(task, f"a{t}-{i}") for i, task in enumerate(tasks)]
+        # Run again: memory is ahead now and must not be used.
+        again = [answer(task, f"b{t}-{i}") for i, task in enumerate(tasks)]
+        shards._shards.clear()
+        fresh = [answer(task, f"c{t}-{i}") for i, task in enumerate(tasks)]
+        assert remembered == again == fresh
+        db.network.finish([task.run(f"d{t}-{i}") for i, task in enumerate(tasks)])
+    assert db.resume("crossings").fetch().rows()
+
+
+def test_a_worker_that_missed_ticks_catches_up(db: Pond) -> None:
+    """Two workers in one process: each has the shards of every second tick, and of three in a row once."""
+    memory: list[dict[Any, Any]] = [{}, {}]
+    alone: list[dict[str, list[Any]]] = []
+    for t in range(12):
+        second(db, t)
+        tasks = db.network.plan()
+        shards._shards.clear()
+        expected = [answer(task, f"x{t}-{i}") for i, task in enumerate(tasks)]
+        shards._shards.clear()
+        shards._shards.update(memory[0 if t in (4, 5, 6) else t % 2])
+        found = [answer(task, f"y{t}-{i}") for i, task in enumerate(tasks)]
+        assert found == expected
+        memory[0 if t in (4, 5, 6) else t % 2] = copy_of_memory()
+        shards._shards.clear()
+        db.network.finish([task.run(f"z{t}-{i}") for i, task in enumerate(tasks)])
+        alone += found
+    shards._shards.clear()
+    assert any("crossings" in part for part in alone)
+
+
+def test_a_task_whose_log_does_not_reach_back_fills_from_history(db: Pond) -> None:
+    for t in range(6):
+        second(db, t)
+        db.tick()
+    old = copy_of_memory()
+    for t in range(6, 9):
+        second(db, t)
+        db.tick()
+    second(db, 9)
+    tasks = db.network.plan()
+    short = [
+        replace(
+            task,
+            reach=task.before.position,
+            sections=tuple(s for s in task.sections if s.first >= task.before.position),
+        )
+        for task in tasks
+    ]
+    expected = [answer(task, f"e{i}") for i, task in enumerate(tasks)]
+    shards._shards.clear()
+    shards._shards.update(old)
+    assert [answer(task, f"f{i}") for i, task in enumerate(short)] == expected
+
+
+def test_queries_come_and_go_in_a_shard(db: Pond) -> None:
+    for t in range(4):
+        second(db, t)
+        db.tick()
+    db.sql(
+        "CREATE CONTINUOUS QUERY later AS SELECT vid, COUNT(*) AS n FROM p [INTERVAL 4] GROUP BY vid SAMPLE INTERVAL 2"
+    )
+    db.sql("DROP CONTINUOUS QUERY fast")
+    for t in range(4, 9):
+        second(db, t)
+        db.tick()
+    first = [row[:-1] for row in db.resume("per_vehicle").fetch() if row[2] >= 4]
+    late = [row[:-1] for row in db.resume("later").fetch()]
+    assert sorted(late) == sorted(first)
+
+
+def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In-process ticks left the shards' windows in memory after Spark had taken over."""
+    second(db, 0)
+    db.tick()
+    assert len(shards._shards) == 2
+    second(db, 1)
+    tasks = db.network.plan()
+    here = shards.worker_name()
+    with monkeypatch.context() as patch:
+        patch.setattr(shards, "worker_name", lambda: "a worker of Spark")
+        paths = [task.run(f"there-{i}") for i, task in enumerate(tasks)]
+    assert shards.worker_name() == here
+    db.network.finish(paths)
+    assert shards._shards == {}
+    assert shards._prepared == {}
+    second(db, 2)
+    db.tick()  # Spark may stop: then this process evaluates them again
+    assert len(shards._shards) == 2
