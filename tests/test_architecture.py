@@ -20,7 +20,7 @@ SRC = Path(__file__).parent.parent / "src"
 # Imported by everyone; they import only each other.
 VOCABULARY = {
     *("errors", "schema", "duration", "clock", "config", "arrow", "event_time", "catalog", "durable", "failpoints"),
-    "result",
+    *("catalog_file", "codec", "result", "sealed"),
 }
 
 STAGES = {"sql", "spark", "sources", "ingest", "table", "results", "query", "network", "tick"}

@@ -1,27 +1,22 @@
-"""The catalog: durable definitions of tables, indexes, sources, feeds and functions, and looking them up by name. It
-holds no data.
+"""The catalog: definitions of tables, indexes, sources, feeds and functions, and looking them up by name. It holds no data.
 
-Definitions are frozen values; a change makes a new catalog with the next version number, written as one file in one
-atomic replacement. Names are unique over all kinds of relation regardless of case, so a name in a query means one thing.
+Definitions are frozen values; a change makes a new catalog with the next version number, which `catalog_file` writes as one
+file in one atomic replacement. Names are unique over all kinds of relation regardless of case, so a name in a query means
+one thing.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-from millpond.durable import disk_errors, write_file
 from millpond.duration import TimeUnit, moment
-from millpond.errors import CatalogError, CorruptBlock, UnknownName
-from millpond.failpoints import reach
-from millpond.schema import Column, DataType, Schema
+from millpond.errors import CatalogError, UnknownName
+from millpond.schema import Schema
 
-FILE = "catalog.json"
 REJECTED_SUFFIX = "_rejected"
 _LONGEST_FILE_NAME = 40
 REJECTED_COLUMNS = Schema.of(
@@ -388,203 +383,8 @@ class Catalog:
         others = {k: v for k, v in self.standard.items() if k != key}
         return self._next(standard={**others, to.lower(): replace(table, name=to)})
 
-    # -- on disk ----------------------------------------------------------------------------------------------------
-
-    def save(self, pond: Path) -> None:
-        reach("catalog.before_save")
-        write_file(pond / FILE, json.dumps(_to_json(self)).encode())
-        reach("catalog.after_save")
-
-    @classmethod
-    def load(cls, pond: Path) -> Catalog:
-        try:
-            with disk_errors(pond / FILE):
-                text = (pond / FILE).read_text()
-            return _from_json(json.loads(text))
-        except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
-            raise CorruptBlock(
-                f'the catalog of pond "{pond.name}" cannot be read', detail=str(error), hint="Restore it from a copy."
-            ) from error
-
 
 def kind_of(relation: Relation) -> str:
     if isinstance(relation, StreamingTable):
         return "streaming table"
     return "standard table" if isinstance(relation, StandardTable) else "source"
-
-
-def _columns_to_json(columns: Schema) -> list[list[str]]:
-    return [[c.name, str(c.type)] for c in columns]
-
-
-def _columns_from_json(data: list[list[str]]) -> Schema:
-    return Schema(tuple(Column(name, DataType.parse(kind)) for name, kind in data))
-
-
-def _seconds(value: timedelta | None) -> float | None:
-    return None if value is None else value.total_seconds()
-
-
-def _delta(value: float | None) -> timedelta | None:
-    return None if value is None else timedelta(seconds=value)
-
-
-def _to_json(catalog: Catalog) -> dict[str, Any]:
-    return {
-        "version": catalog.version,
-        "made": catalog.made,
-        "streaming": [
-            {
-                "name": t.name,
-                "columns": _columns_to_json(t.columns),
-                "time_column": t.time_column,
-                "folder": t.folder,
-                "shards": t.shards,
-                "shard_by": t.shard_by,
-                "history": _seconds(t.history),
-                "lateness": _seconds(t.lateness),
-                "implicit_time": t.implicit_time,
-                "late": t.late,
-                "indexes": [[i.name, list(i.columns)] for i in t.indexes],
-                "idle": t.idle,
-            }
-            for t in catalog.streaming.values()
-        ],
-        "standard": [
-            {
-                "name": t.name,
-                "columns": _columns_to_json(t.columns),
-                "folder": t.folder,
-                "postgres": t.postgres,
-                "postgres_table": t.postgres_table,
-            }
-            for t in catalog.standard.values()
-        ],
-        "sources": [
-            {
-                "name": s.name,
-                "kind": s.kind,
-                "location": s.location,
-                "columns": _columns_to_json(s.columns),
-                "format": s.format,
-                "options": dict(s.options),
-            }
-            for s in catalog.sources.values()
-        ],
-        "feeds": [
-            {
-                "name": f.name,
-                "table": f.table,
-                "source": f.source,
-                "columns": f.columns,
-                "sql": f.sql,
-                "folder": f.folder,
-            }
-            for f in catalog.feeds.values()
-        ],
-        "queries": [
-            {
-                "name": q.name,
-                "sql": q.sql,
-                "form": q.form,
-                "slide": _seconds(q.slide),
-                "columns": _columns_to_json(q.columns),
-                "folder": q.folder,
-                "reads": q.reads,
-                "history": _seconds(q.history),
-                "view": q.view,
-                "start": q.start,
-                "paused": q.paused,
-                "made": q.made,
-            }
-            for q in catalog.queries.values()
-        ],
-        "functions": [
-            {
-                "name": f.name,
-                "kind": f.kind,
-                "arguments": _columns_to_json(f.arguments),
-                "returns": _columns_to_json(f.returns),
-                "python": f.python,
-                "nulls": f.nulls,
-                "reads": f.reads,
-                "made": f.made,
-            }
-            for f in catalog.functions.values()
-            if f.python is not None  # the others end with the process
-        ],
-        "triggers": [
-            {"name": t.name, "query": t.query, "folder": t.folder, "kind": t.kind, "target": t.target, "start": t.start}
-            for t in catalog.triggers.values()
-        ],
-    }
-
-
-def _from_json(data: dict[str, Any]) -> Catalog:
-    streaming = {}
-    for item in data["streaming"]:
-        table = StreamingTable(
-            name=item["name"],
-            columns=_columns_from_json(item["columns"]),
-            time_column=item["time_column"],
-            folder=item["folder"],
-            shards=item["shards"],
-            shard_by=tuple(item["shard_by"]),
-            history=_delta(item["history"]),
-            lateness=_delta(item["lateness"]) or timedelta(0),
-            implicit_time=item["implicit_time"],
-            late=item["late"],
-            indexes=tuple(Index(name, tuple(columns)) for name, columns in item["indexes"]),
-            idle=item.get("idle"),
-        )
-        streaming[table.name.lower()] = table
-    standard = {
-        t["name"].lower(): StandardTable(
-            t["name"], _columns_from_json(t["columns"]), t["folder"], t["postgres"], t["postgres_table"]
-        )
-        for t in data["standard"]
-    }
-    sources = {
-        s["name"].lower(): Source(
-            s["name"], s["kind"], s["location"], _columns_from_json(s["columns"]), s["format"], s["options"]
-        )
-        for s in data["sources"]
-    }
-    feeds = {
-        f["name"].lower(): Feed(
-            f["name"], f["table"], f["source"], tuple(f["columns"]), f["sql"], f.get("folder", f["name"])
-        )
-        for f in data["feeds"]
-    }
-    queries = {}
-    for item in data.get("queries", ()):
-        query = ContinuousQuery(
-            name=item["name"],
-            sql=item["sql"],
-            form=item["form"],
-            slide=_delta(item["slide"]),
-            columns=_columns_from_json(item["columns"]),
-            folder=item["folder"],
-            reads=tuple(item["reads"]),
-            history=_delta(item["history"]),
-            view=item["view"],
-            start=item["start"],
-            paused=item["paused"],
-            made=item["made"],
-        )
-        queries[query.name.lower()] = query
-    functions = {
-        f["name"]: Function(
-            f["name"],
-            f["kind"],
-            _columns_from_json(f["arguments"]),
-            _columns_from_json(f["returns"]),
-            f["python"],
-            f["nulls"],
-            f["reads"],
-            f["made"],
-        )
-        for f in data.get("functions", ())
-    }
-    triggers = {t["name"]: Trigger(**t) for t in data.get("triggers", ())}
-    return Catalog(data["version"], streaming, standard, sources, feeds, queries, data["made"], functions, triggers)

@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millpond import catalog as definitions
+from millpond import catalog_file
 from millpond.acts import run as run_statement
 from millpond.acts.change import insert_standard
 from millpond.acts.feed import transform as feed_transform
@@ -33,7 +33,7 @@ from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
-from millpond.durable import delete_folder, disk_errors, make_folder, write_file
+from millpond.durable import delete_folder, disk_errors, make_folder
 from millpond.errors import (
     IntakeError,
     JavaMissing,
@@ -55,6 +55,7 @@ from millpond.query.local import Local
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
 from millpond.results.triggers import Triggers, TriggerState
+from millpond.sealed import BrokenSeal, unseal, write_sealed
 from millpond.sources.base import open_source
 from millpond.sql.parser import nested_too_deeply, parse
 from millpond.table import postgres
@@ -66,7 +67,7 @@ from millpond.table.work import CompactTask
 from millpond.tick.pipeline import Outcome, Pipeline, Work
 
 MARKER = "millpond.json"
-FORMAT = 1
+FORMAT = 2
 
 
 def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None, **settings: object) -> Pond:
@@ -95,13 +96,13 @@ def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None
 
 def _check_folder(folder: Path, create: bool) -> None:
     if (folder / MARKER).exists():
-        try:
-            written = json.loads((folder / MARKER).read_text())["format"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise NotAPond(f'"{folder}" has a damaged {MARKER}', hint="Restore it from a copy.") from error
+        written = _written_format(folder)
         if written != FORMAT:
             raise NotAPond(
-                f'pond "{folder.name}" has format {written}, this millpond reads {FORMAT}', hint="Update millpond."
+                f'pond "{folder.name}" has format {written}, this millpond reads {FORMAT}',
+                hint="Update millpond."
+                if written > FORMAT
+                else "It was made by an older millpond: export its tables there, and load them into a new pond.",
             )
         return
     if folder.exists() and not folder.is_dir():
@@ -115,14 +116,30 @@ def _check_folder(folder: Path, create: bool) -> None:
     if not create:
         raise NotAPond(f'there is no pond at "{folder}"', hint="CREATE a table there first, or check the path.")
     make_folder(folder.resolve())
-    Catalog().save(folder)
-    write_file(folder / MARKER, json.dumps({"format": FORMAT, "id": str(uuid.uuid4())}).encode())
+    catalog_file.save(Catalog(), folder)
+    write_sealed(folder / MARKER, {"format": FORMAT, "id": str(uuid.uuid4())})
+
+
+def _written_format(folder: Path) -> int:
+    """The format of the pond in a folder, by its marker. The first format had no checksum there."""
+    try:
+        raw = (folder / MARKER).read_bytes()
+        try:
+            return int(unseal(raw)["format"])
+        except BrokenSeal:
+            if json.loads(raw)["format"] == 1:
+                return 1
+            raise
+    except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
+        raise NotAPond(
+            f'"{folder}" has a damaged {MARKER}', detail=str(error), hint="Restore it from a copy."
+        ) from error
 
 
 def _half_made(name: str) -> bool:
     """Whether a file can be what a crash left of the making of a pond."""
-    return name == definitions.FILE or (
-        name.startswith((f".{definitions.FILE}.", f".{MARKER}.")) and name.endswith(".tmp")
+    return name == catalog_file.FILE or (
+        name.startswith((f".{catalog_file.FILE}.", f".{MARKER}.")) and name.endswith(".tmp")
     )
 
 
@@ -135,7 +152,7 @@ class Pond:
         self.clock = clock
         self.work = threading.RLock()
         self._opened = threading.RLock()  # guards the dictionaries below; held for moments only
-        self.catalog = Catalog.load(self.folder)
+        self.catalog = catalog_file.load(self.folder)
         self.local = Local()
         self.local.reader = reader(self)
         self._lock = WriterLock(self.folder)
@@ -473,7 +490,7 @@ class Pond:
             self._lock.acquire()
             try:
                 with self._opened:
-                    self.catalog = Catalog.load(self.folder).with_functions_here(self.catalog)
+                    self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                     for name in list(self._streams):
                         if name not in self.catalog.streaming:
                             del self._streams[name]
@@ -499,7 +516,7 @@ class Pond:
 
     def change_catalog(self, catalog: Catalog) -> None:
         """Make a new catalog durable and current."""
-        catalog.save(self.folder)
+        catalog_file.save(catalog, self.folder)
         self.catalog = catalog
         if self._owned:
             self.triggers.sync()
@@ -510,7 +527,7 @@ class Pond:
             return
         with self._opened:
             while not self._owned:
-                self.catalog = Catalog.load(self.folder).with_functions_here(self.catalog)
+                self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                 try:
                     for table in self.streams().values():
                         table.refresh()
@@ -518,7 +535,7 @@ class Pond:
                         standard.refresh()
                     self.network.load()
                 except OSError:
-                    if Catalog.load(self.folder).version == self.catalog.version:
+                    if catalog_file.load(self.folder).version == self.catalog.version:
                         raise
                 else:
                     return  # otherwise a table may have been dropped while we opened it: look again
@@ -579,7 +596,7 @@ class Pond:
         with self._opened:
             table = self.stream(name) if name in self.catalog.streaming else None
             with table.lock if table is not None else contextlib.nullcontext():
-                catalog.save(self.folder)
+                catalog_file.save(catalog, self.folder)
                 self.catalog = catalog
                 if table is not None:
                     self._streams[to] = self._streams.pop(name)

@@ -23,6 +23,7 @@ import pytest
 import millpond
 from millpond import Pond
 from millpond.errors import CorruptBlock, NotAPond, SecondWriter
+from millpond.sealed import seal
 from millpond.table.log import Frame, LogReader, list_segments
 from tests.faults.ledger import open_pond, wait_until
 from tests.faults.test_crash import SOURCE
@@ -382,15 +383,30 @@ def test_not_a_pond(tmp_path: Path) -> None:
     assert [p.name for p in strange.iterdir()] == ["letter.txt"]
 
 
-def test_a_damaged_marker(pond: Path) -> None:
-    (pond / "millpond.json").write_text("{")
+@pytest.mark.parametrize(
+    "text", ["", "{", "{}", '{"format": 2}', '{"format": 9}', '{"checksum": "00000000",\n"format": 2}']
+)
+def test_a_damaged_marker(pond: Path, text: str) -> None:
+    (pond / "millpond.json").write_text(text)
     with pytest.raises(NotAPond) as refused:
         open_pond(pond)
-    assert str(refused.value) == f'"{pond}" has a damaged millpond.json\nHint: Restore it from a copy.'
-    (pond / "millpond.json").write_text('{"format": 9}')
-    with pytest.raises(NotAPond) as refused:
-        open_pond(pond)
-    assert str(refused.value) == 'pond "pond" has format 9, this millpond reads 1\nHint: Update millpond.'
+    assert refused.value.primary == f'"{pond}" has a damaged millpond.json'
+    assert refused.value.hint == "Restore it from a copy."
+
+
+def test_a_marker_of_another_format(pond: Path) -> None:
+    for text, message in [
+        (
+            '{"format": 1, "id": "x"}',
+            'pond "pond" has format 1, this millpond reads 2\n'
+            "Hint: It was made by an older millpond: export its tables there, and load them into a new pond.",
+        ),
+        (seal({"format": 9}).decode(), 'pond "pond" has format 9, this millpond reads 2\nHint: Update millpond.'),
+    ]:
+        (pond / "millpond.json").write_text(text)
+        with pytest.raises(NotAPond) as refused:
+            open_pond(pond)
+        assert str(refused.value) == message
 
 
 # -- the lock -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from millpond.catalog import FILE, Catalog, Feed, Index, Source, StandardTable, StreamingTable, kind_of
+from millpond import catalog_file
+from millpond.catalog import Catalog, Feed, Index, Source, StandardTable, StreamingTable, kind_of
 from millpond.errors import CatalogError, CorruptBlock, UnknownName
 from millpond.schema import Schema
 
@@ -40,10 +41,10 @@ def full() -> Catalog:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    full().save(tmp_path)
-    assert Catalog.load(tmp_path) == full()
-    Catalog().save(tmp_path)
-    assert Catalog.load(tmp_path) == Catalog()
+    catalog_file.save(full(), tmp_path)
+    assert catalog_file.load(tmp_path) == full()
+    catalog_file.save(Catalog(), tmp_path)
+    assert catalog_file.load(tmp_path) == Catalog()
 
 
 def test_each_change_is_a_version() -> None:
@@ -53,9 +54,9 @@ def test_each_change_is_a_version() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}'])
 def test_a_damaged_catalog(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / catalog_file.FILE).write_text(text)
     with pytest.raises(CorruptBlock, match=f'the catalog of pond "{tmp_path.name}" cannot be read'):
-        Catalog.load(tmp_path)
+        catalog_file.load(tmp_path)
 
 
 def test_lookups() -> None:
@@ -139,3 +140,29 @@ def test_a_table_tells_its_unit_indexes_and_explicit_columns() -> None:
     assert TABLE.unit.value == "second"
     assert TABLE.indexed == ("vid",)
     assert TABLE.explicit.names == ["vid", "price"]
+
+
+def test_every_flipped_bit_of_the_catalog_is_noticed(tmp_path: Path) -> None:
+    """One bit can turn a definition into another that is just as readable."""
+    catalog_file.save(full(), tmp_path)
+    file = tmp_path / catalog_file.FILE
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 8
+        file.write_bytes(changed)
+        with pytest.raises(CorruptBlock):
+            catalog_file.load(tmp_path)
+    file.write_bytes(whole)
+    assert catalog_file.load(tmp_path) == full()
+
+
+def test_a_folder_in_the_place_of_the_catalog(tmp_path: Path) -> None:
+    (tmp_path / catalog_file.FILE).mkdir()
+    with pytest.raises(CorruptBlock) as caught:
+        catalog_file.load(tmp_path)
+    assert str(caught.value) == (
+        f'the catalog of pond "{tmp_path.name}" cannot be read\n'
+        f"Detail: {tmp_path / catalog_file.FILE}: {caught.value.__cause__}\n"
+        "Hint: Restore it from a copy."
+    )

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import millpond
+from millpond import catalog_file
 from millpond.acts.change import insert_standard
 from millpond.catalog import Catalog
 from millpond.clock import ManualClock
@@ -341,16 +342,16 @@ def test_a_reader_is_told_that_the_table_was_dropped(db: Pond, monkeypatch: pyte
 
 def test_a_table_dropped_while_a_reader_opens_it(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
     db.sql("CREATE STREAMING TABLE s (a INT, t BIGINT) TIMESTAMP BY t")
-    load = Catalog.load.__func__  # type: ignore[attr-defined]
+    load = catalog_file.load
 
-    def and_then_drop(cls: type[Catalog], folder: Path) -> Catalog:
-        found: Catalog = load(cls, folder)
+    def and_then_drop(folder: Path) -> Catalog:
+        found = load(folder)
         if "s" in found.streaming and not reader._owned and "s" in db.catalog.streaming:
             db.sql("DROP TABLE s")
         return found
 
     with millpond.connect(db.folder) as reader:
-        monkeypatch.setattr(Catalog, "load", classmethod(and_then_drop))
+        monkeypatch.setattr(catalog_file, "load", and_then_drop)
         assert reader.sql("SHOW TABLES").rows() == []
 
 
@@ -400,13 +401,13 @@ def test_files_that_may_not_be_used(db: Pond, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(millpond.PondError, match=r'writer.lock" cannot be used: permission denied') as caught:
             again.append("s", [(1, 1)])
         assert caught.value.hint
-    read = Path.read_text
+    read = Path.read_bytes
 
-    def unread(path: Path, *more: Any, **named: Any) -> str:
+    def unread(path: Path) -> bytes:
         if path.name == "catalog.json":
             raise PermissionError(13, "Permission denied", str(path))
-        return read(path, *more, **named)
+        return read(path)
 
-    monkeypatch.setattr(Path, "read_text", unread)
+    monkeypatch.setattr(Path, "read_bytes", unread)
     with pytest.raises(millpond.PondError, match=r'catalog.json" cannot be used: permission denied'):
         millpond.connect(db.folder)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.catalog import Catalog, Source
+from millpond import catalog_file
+from millpond.catalog import Source
 from millpond.errors import CatalogError, EngineError, UnsupportedSql
 from millpond.query.bind import Bound, bind
 from millpond.query.explain import explain
@@ -45,7 +46,7 @@ def _while_it_is_there(pond: Pond, bound: Bound) -> Iterator[None]:
     try:
         yield
     except (OSError, EngineError):
-        catalog = Catalog.load(pond.folder)  # a DROP writes the catalog first, and then deletes the files
+        catalog = catalog_file.load(pond.folder)  # a DROP writes the catalog first, and then deletes the files
         there = {t.folder for t in catalog.streaming.values()} | {t.folder for t in catalog.standard.values()}
         there |= {q.folder for q in catalog.queries.values()}
         for use in bound.uses.values():

@@ -8,7 +8,7 @@ the same id whenever a row comes again.
 Invariant. The number in a trigger's file is not beyond any row whose call has not succeeded, but for those counted as
 `missed`: they had left the kept results before the trigger came to them. So a crash repeats calls and never skips one.
 
-File format: `triggers/<trigger>.json` holds {"next", "missed", "problem"}, replaced as a whole.
+File format: `triggers/<trigger>.json` holds {"next", "missed", "problem"} and a checksum, and is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ import pyarrow as pa
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, Trigger
 from millpond.clock import Clock
-from millpond.durable import make_folder, write_file
+from millpond.durable import make_folder
 from millpond.errors import CatalogError, MillpondError, UnknownName
 from millpond.results.outlet import Outlet
 from millpond.schema import SEQ
+from millpond.sealed import read_sealed, write_sealed
 
 Event = dict[str, Any]  # a result row: "id", "query", "instant" and the columns
 Call = Callable[[Event], object]
@@ -213,7 +214,7 @@ def _plain(value: Any) -> Any:
 def read_reached(file: Path, trigger: Trigger) -> Reached:
     """What a trigger's file says; without one it has not begun. A damaged one lets it begin again: rows repeat."""
     try:
-        data = json.loads(file.read_text())
+        data = read_sealed(file)
         return Reached(int(data["next"]), int(data["missed"]), data["problem"])
     except FileNotFoundError:
         return Reached(trigger.start)
@@ -331,7 +332,7 @@ class TriggerRunner:
                 return
             data = {"next": reached.next, "missed": reached.missed, "problem": reached.problem}
             make_folder(self.file.parent)
-            write_file(self.file, json.dumps(data).encode())
+            write_sealed(self.file, data)
             self._saved = reached
 
     def _try_to_save(self) -> None:

@@ -7,8 +7,10 @@ Invariants
  1. A serial number (1, 2, 3, ...) means the same name forever once `add` has returned.
  2. What follows the first incomplete or unreadable line was never acknowledged, so no position refers to it; it is
     ignored when the journal is opened and overwritten by the next `add`.
+ 3. A line whose checksum does not match is unreadable: a damaged name is never taken for another file. If a position
+    refers to such a line, the source says so (`seek`).
 
-Format: one JSON text a line, `[serial, name]`.
+Format: one JSON text a line, `[serial, name, checksum]`, where the checksum is the CRC-32 of `[serial, name]`.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ import contextlib
 import fcntl
 import json
 import os
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from millpond.durable import disk_errors, make_folder, sync_folder
-from millpond.errors import SecondWriter
+from millpond.errors import CorruptBlock, SecondWriter
 
 FILE = "files.journal"
 
@@ -33,7 +36,12 @@ class Journal:
         make_folder(folder)
         self._path = folder / FILE
         new = not self._path.exists()
-        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except IsADirectoryError as error:
+            raise CorruptBlock(
+                f'journal "{self._path}" is a folder, not a file', hint="Restore the journal from a copy."
+            ) from error
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -59,7 +67,7 @@ class Journal:
     def add(self, names: Sequence[str]) -> None:
         """Give the next serial numbers to `names`; durable when it returns. Nothing has changed when it raises."""
         first = len(self._names) + 1
-        data = "".join(json.dumps([first + i, name]) + "\n" for i, name in enumerate(names)).encode()
+        data = b"".join(_line(first + i, name) for i, name in enumerate(names))
         with disk_errors(self._path):
             try:
                 os.ftruncate(self._handle, self._bytes)
@@ -82,16 +90,21 @@ class Journal:
             os.close(self._handle)
 
 
+def _line(serial: int, name: str) -> bytes:
+    check = zlib.crc32(json.dumps([serial, name]).encode())
+    return json.dumps([serial, name, check]).encode() + b"\n"
+
+
 def _read(data: bytes) -> tuple[list[str], int]:
     """The names, and how many bytes of `data` hold them."""
     names: list[str] = []
     size = 0
     for line in data.splitlines(keepends=True):
         try:
-            serial, name = json.loads(line)
+            serial, name, _ = json.loads(line)
         except (ValueError, TypeError):
             break
-        if not line.endswith(b"\n") or serial != len(names) + 1 or not isinstance(name, str):
+        if serial != len(names) + 1 or not isinstance(name, str) or line != _line(serial, name):
             break
         names.append(name)
         size += len(line)

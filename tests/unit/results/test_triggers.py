@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from millpond.results.triggers import (
     to_json,
 )
 from millpond.schema import Schema
+from millpond.sealed import read_sealed
 
 QUICK = TriggerOptions(first_pause=timedelta(milliseconds=1), longest_pause=timedelta(milliseconds=4))
 PATIENCE = 90.0  # seconds until a test gives up
@@ -365,7 +367,7 @@ Event().wait(20)
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "trigger_notes.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     return tmp_path / "notes"
 
@@ -579,7 +581,7 @@ def test_rows_that_are_gone_are_counted(tmp_path: Path) -> None:
     until(lambda: came == [3, 4, 5])
     runner.stop(PATIENCE)
     assert (runner.reached.next, runner.reached.missed) == (6, 2)
-    assert json.loads(file.read_text()) == {"next": 6, "missed": 2, "problem": None}
+    assert read_sealed(file) == {"next": 6, "missed": 2, "problem": None}
     outlet.take(6, rows(6))
     outlet.forget(7)
     again = TriggerRunner(trigger, lambda: outlet, lambda: came.append, file, SystemClock(), QUICK)  # type: ignore[arg-type,return-value]

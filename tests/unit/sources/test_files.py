@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -451,22 +452,57 @@ def test_the_journal_comes_before_the_rows(folder: Folder, monkeypatch: pytest.M
     monkeypatch.undo()
     folder.write("0.csv", "0,a\n")
     assert numbers(source) == [0, 1]
-    assert (folder.journal / journal.FILE).read_text() == '[1, "0.csv"]\n[2, "a.csv"]\n'
+    assert (folder.journal / journal.FILE).read_bytes() == line(1, "0.csv") + line(2, "a.csv")
+
+
+def line(serial: int, name: str) -> bytes:
+    """A line of a journal."""
+    text = f'[{serial}, "{name}"'
+    return f"{text}, {zlib.crc32(f'{text}]'.encode())}]\n".encode()
 
 
 def _full(_: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("tail", [b'[2, "b.c', b'[2, "b.csv"]', b"\0\0\0\n", b'[7, "b.csv"]\n', b"{}\n", b"[2, 3]\n"])
+@pytest.mark.parametrize(
+    "tail", [b'[2, "b.c', b'[2, "b.csv"]\n', b"\0\0\0\n", b'[7, "b.csv", 1]\n', b"{}\n", b"[2, 3, 4]\n"]
+)
 def test_what_a_crash_left_in_the_journal_is_overwritten(folder: Folder, tail: bytes) -> None:
     for name in "abc":
         folder.write(f"{name}.csv", f"1,{name}\n")
     folder.journal.mkdir()
-    (folder.journal / journal.FILE).write_bytes(b'[1, "c.csv"]\n' + tail)
+    (folder.journal / journal.FILE).write_bytes(line(1, "c.csv") + tail)
     assert [r[1] for r in rows(folder.open())] == ["c", "a", "b"]
     folder.close()
     assert [r[1] for r in rows(folder.open())] == ["c", "a", "b"]
+
+
+def test_a_flipped_bit_in_the_journal(folder: Folder) -> None:
+    """A damaged name must not be taken for another file: the right one would be read again."""
+    folder.write("a.csv", "1,a\n")
+    source = folder.open()
+    assert len(rows(source)) == 1
+    position = {"serial": 1, "offset": 4, "line": 1, "end": True}
+    folder.close()
+    file = folder.journal / journal.FILE
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 8
+        file.write_bytes(changed)
+        with pytest.raises(CorruptBlock, match="the journal of source"):
+            folder.open(position)
+        folder.close()
+
+
+def test_a_folder_in_the_place_of_the_journal(folder: Folder) -> None:
+    (folder.journal / journal.FILE).mkdir(parents=True)
+    with pytest.raises(CorruptBlock) as caught:
+        folder.open()
+    assert str(caught.value) == (
+        f'journal "{folder.journal / journal.FILE}" is a folder, not a file\nHint: Restore the journal from a copy.'
+    )
 
 
 def test_a_journal_that_lacks_what_was_read(folder: Folder) -> None:
