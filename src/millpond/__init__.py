@@ -9,6 +9,7 @@ db.sql("SELECT * FROM posreports [vid ROWS 1]").rows()
 
 from millpond.config import Config
 from millpond.errors import (
+    Cancelled,
     CatalogError,
     CorruptBlock,
     DiskFull,
@@ -16,6 +17,7 @@ from millpond.errors import (
     FunctionError,
     IntakeError,
     JavaMissing,
+    LimitExceeded,
     MillpondError,
     NotAPond,
     PondError,
@@ -35,6 +37,7 @@ from millpond.result import Result
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cancelled",
     "CatalogError",
     "Config",
     "CorruptBlock",
@@ -43,6 +46,7 @@ __all__ = [
     "FunctionError",
     "IntakeError",
     "JavaMissing",
+    "LimitExceeded",
     "MillpondError",
     "NotAPond",
     "Pond",

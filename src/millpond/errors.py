@@ -15,6 +15,8 @@
     ├── IntakeError         (ValueError)    rows that cannot be taken as they were offered
     ├── SynopsisError       (ValueError)    a synopsis was given what it cannot take (`millpond.synopses`)
     ├── FunctionError       (RuntimeError)  a user's function failed
+    ├── LimitExceeded       (RuntimeError)  a statement is longer, or takes more time or memory, than a setting allows
+    ├── Cancelled           (RuntimeError)  a statement was stopped before it was done
     └── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
         └── JavaMissing
 
@@ -240,6 +242,26 @@ class FunctionError(MillpondError, RuntimeError):
     """A user's function raised, or gave something else than it declares."""
 
     code = "function_error"
+
+
+class LimitExceeded(MillpondError, RuntimeError):
+    """A statement is longer, or takes more time or memory, than is allowed. `setting` is the one that allows more."""
+
+    code = "limit_exceeded"
+
+    def __init__(
+        self, primary: str, *, setting: str | None, detail: str | None = None, hint: str | None = None
+    ) -> None:
+        if setting is not None and hint is None:
+            hint = f"Setting {setting} is the limit; connect(..., {setting}=...) raises it."
+        super().__init__(primary, detail=detail, hint=hint)
+        self.setting = setting
+
+
+class Cancelled(MillpondError, RuntimeError):
+    """A statement was stopped before it was done; it has changed nothing."""
+
+    code = "cancelled"
 
 
 class EngineError(MillpondError, RuntimeError):

@@ -11,7 +11,7 @@ import signal
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -25,6 +25,7 @@ from millpond.arrow import arrow_schema, conform
 from millpond.catalog import Function
 from millpond.errors import CorruptBlock, EngineError, MillpondError
 from millpond.query.bind import Use
+from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, at_instant, through_window, united
@@ -65,14 +66,15 @@ class Local:
     def close(self) -> None:
         self._connection.close()
 
-    def run(self, plan: Plan, *, profile: bool = False) -> Answer:
+    def run(self, plan: Plan, *, profile: bool = False, deadline: Deadline | None = None) -> Answer:
+        """Answer a planned query. `deadline` can end it."""
         assert plan.text is not None
         cursor = self._cursor(plan.bound.functions)
         try:
             parts = []
             for name, use in plan.bound.uses.items():
                 parts.append(f"{name} AS NOT MATERIALIZED ({self._relation(cursor, plan, use)})")
-            return self._execute(cursor, with_relations(parts, at_instant(plan.text, plan.instant)), profile)
+            return self._execute(cursor, with_relations(parts, at_instant(plan.text, plan.instant)), profile, deadline)
         finally:
             cursor.close()
 
@@ -81,19 +83,28 @@ class Local:
             register(self._connection, functions.values(), self._functions, self.reader)
             return self._connection.cursor()
 
-    def run_over(self, text: str, tables: dict[str, pa.Table], functions: Mapping[str, Function]) -> pa.Table:
-        """Run DuckDB SQL over Arrow tables."""
+    def run_over(
+        self,
+        text: str,
+        tables: dict[str, pa.Table],
+        functions: Mapping[str, Function],
+        deadline: Deadline | None = None,
+    ) -> pa.Table:
+        """Run DuckDB SQL over Arrow tables. `deadline` can end it."""
         cursor = self._cursor(functions)
         try:
             for name, rows in tables.items():
                 cursor.register(name, rows)
-            return self._execute(cursor, text, False).rows
+            return self._execute(cursor, text, False, deadline).rows
         finally:
             cursor.close()
 
-    def _execute(self, cursor: duckdb.DuckDBPyConnection, text: str, profile: bool) -> Answer:
+    def _execute(
+        self, cursor: duckdb.DuckDBPyConnection, text: str, profile: bool, deadline: Deadline | None
+    ) -> Answer:
+        guard = deadline.guard(cursor) if deadline is not None else nullcontext()
         try:
-            with _interruptible(cursor):
+            with _interruptible(cursor), guard:
                 if not profile:
                     return Answer(cursor.sql(text).to_arrow_table())
                 for setting in ("SET enable_profiling = 'no_output'", "SET profiling_mode = 'detailed'"):

@@ -7,6 +7,8 @@ side by side, and are dropped afterwards.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ from sqlglot import exp
 from millpond.arrow import arrow_schema
 from millpond.errors import EngineError
 from millpond.query.bind import Bound, Use
+from millpond.query.deadline import Deadline
 from millpond.query.plan import Fetched, Plan, ordered
 from millpond.query.relation import SPARK, at_instant, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
 _numbers = itertools.count()
 
 
-def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
-    """The answer as Arrow."""
+def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = None) -> pa.Table:
+    """The answer as Arrow. `deadline` can end it."""
     prefix = f"_q{next(_numbers)}"
     views: list[str] = []
     try:
@@ -36,7 +39,8 @@ def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
         for name, use in plan.bound.uses.items():
             names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
         text = at_instant(spark_text(ordered(plan.bound), names), plan.instant)
-        return session.sql(text).toArrow()
+        with _cancelled_by(deadline, session, prefix):
+            return session.sql(text).toArrow()
     except Exception as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from None
@@ -46,6 +50,20 @@ def run_on_spark(plan: Plan, session: SparkSession) -> pa.Table:
     finally:
         for view in views:
             session.catalog.dropTempView(view)
+
+
+@contextmanager
+def _cancelled_by(deadline: Deadline | None, session: SparkSession, tag: str) -> Iterator[None]:
+    """Let a deadline cancel the jobs that this thread starts in the block. They are known by their tag."""
+    if deadline is None:
+        yield
+        return
+    session.addTag(tag)
+    try:
+        with deadline.stopping(lambda: session.interruptTag(tag)):
+            yield
+    finally:
+        session.removeTag(tag)
 
 
 def _was_interrupted(error: BaseException) -> bool:
