@@ -58,6 +58,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 # What each statement does to a pond stands in a folder of its own, but is the pond's.
 ONE_PART = {"acts": "pond"}
 
+# Built on the public names; they reach the `millpond` command by entry points.
+APPLICATIONS = {"linear_road", "benchmarks", "tests"}
 # Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
 SPARK_PARTS = {"spark", "tick"}
 # What `import millpond` must not load: together they cost seconds, and a help text or a small question needs none.
@@ -137,6 +139,8 @@ def violations(source: str, importer: str) -> list[str]:
         target = imported_part(found)
         if target is not None and target not in {part} | VOCABULARY | MAY_IMPORT[part]:
             wrong.append(f"{importer}:{found.line}: {part} may not import {target}")
+        if found.module.split(".")[0] in APPLICATIONS:
+            wrong.append(f"{importer}:{found.line}: millpond may not import {found.module}, an application built on it")
         if found.eager and found.module.split(".")[0] == "pyspark" and part not in SPARK_PARTS:
             wrong.append(f"{importer}:{found.line}: imports pyspark when it is imported; only {SPARK_PARTS} may")
     return wrong
@@ -242,6 +246,8 @@ def test_the_check_accepts(importer: str, source: str) -> None:
         ("millpond.query.once", "try:\n    import pyspark\nexcept ImportError:\n    pass"),
         ("millpond.query.once", "class A:\n    from pyspark.sql import types"),
         ("millpond.novelty", ""),
+        ("millpond.cli", "from linear_road.cli import app"),
+        ("millpond.cli", "def demo():\n    from linear_road.demo import run_demo"),
     ],
 )
 def test_the_check_objects(importer: str, source: str) -> None:

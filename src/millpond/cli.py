@@ -7,6 +7,7 @@ and the exit code is 1; a mistake in how the command is called exits with 2, Ctr
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import logging
 import os
@@ -16,9 +17,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -26,7 +28,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from linear_road.cli import app as linear_road
 from millpond import MillpondError, Pond, Result, RowsRejected, __version__, connect
 
 app = typer.Typer(
@@ -413,24 +414,49 @@ class _Guarded(TyperGroup):
             return super().invoke(ctx)
 
 
-app.add_typer(linear_road, name="linearroad", cls=_Guarded)
+COMMANDS = "millpond.commands"
 
 
-@app.command(short_help="See it work: Linear Road, small and live, in about two minutes.")
-def demo(
-    out: Annotated[
-        Path, typer.Option("--out", help="A folder for the demo; that of an earlier demo is replaced.")
-    ] = Path("demo"),
-    speed: Annotated[float, typer.Option("--speed", help="How many times as fast as real traffic.", min=1)] = 8,
-) -> None:
-    """Linear Road, small and live: eight minutes of an expressway's traffic with an accident and tolls are generated, answered
-    on a live screen, validated and reported."""
-    from linear_road.demo import run_demo
+def add_commands(app: typer.Typer, found: Iterable[EntryPoint]) -> None:
+    """Add the commands of installed applications.
 
-    with _errors():
-        run_demo(out, speed=speed)
+    An application declares an entry point of the group `millpond.commands`, which is a Typer app (a group of commands) or a
+    function (one command). One that cannot be loaded is reported and left out; the others work. A name that is taken stays with
+    who has it.
+    """
+    taken = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    for point in sorted(found, key=lambda each: each.name):
+        if point.name in taken:
+            typer.echo(f'warning: command "{point.name}" of {point.value} is left out: the name is taken', err=True)
+            continue
+        try:
+            command = point.load()
+        except Exception as error:
+            typer.echo(f'warning: command "{point.name}" cannot be loaded from {point.value}: {error}', err=True)
+            continue
+        taken.add(point.name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=point.name, cls=_Guarded)
+        else:
+            app.command(name=point.name)(_guarded(command))
+
+
+@functools.cache
+def with_applications() -> typer.Typer:
+    """The command with those of the installed applications."""
+    add_commands(app, entry_points(group=COMMANDS))
+    return app
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        with _errors():
+            command(*arguments, **options)
+
+    return run
 
 
 def main() -> None:
     """Entry point of the `millpond` command."""
-    app()
+    with_applications()()

@@ -13,14 +13,14 @@ from typer.testing import CliRunner, Result
 
 from linear_road import traffic
 from linear_road.validator import expect
-from millpond.cli import app
+from millpond.cli import with_applications
 from tests.linear_road.canned import canned_run
 
 ROW = "0,{t},1,50,0,1,0,5,27000,-1,-1,-1,-1,-1,-1\n"
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["linearroad", *map(str, arguments)])
+    return CliRunner().invoke(with_applications(), ["linearroad", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def input(tmp_path: Path) -> Path:
 
 def test_help_loads_nothing_heavy() -> None:
     program = (
-        "import sys; from typer.testing import CliRunner; from millpond.cli import app\n"
+        "import sys; from typer.testing import CliRunner; from millpond.cli import with_applications\napp = with_applications()\n"
         "for a in ([], ['linearroad'], ['linearroad', 'run']): assert CliRunner().invoke(app, [*a, '--help']).exit_code == 0\n"
         "print([m for m in ('pyspark', 'linear_road.run', 'linear_road.report', 'linear_road.generate') if m in sys.modules])"
     )

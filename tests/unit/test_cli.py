@@ -8,13 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import millpond
-from millpond.cli import app, status_line, trigger_lines
+from millpond.cli import add_commands, app, status_line, trigger_lines, with_applications
 
 CREATE = "CREATE STREAMING TABLE r (vid INT, name STRING, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL 1"
 
@@ -167,7 +169,7 @@ def test_the_live_line() -> None:
 
 
 def test_help_needs_no_pond() -> None:
-    result = run("--help")
+    result = CliRunner().invoke(with_applications(), ["--help"])
     assert result.exit_code == 0
     assert all(command in result.stdout for command in ("sql", "run", "status", "demo"))
     assert "..." not in result.stdout.partition("Commands:")[2], "a summary is cut"
@@ -349,3 +351,24 @@ def test_streams_that_cannot_be_used(pond: str, redirection: str, code: int, tol
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_commands_of_applications_are_added_and_broken_ones_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    host = typer.Typer()
+    host.command(name="sql")(lambda: None)
+    points = [
+        EntryPoint("gone", "no_such_module:app", "millpond.commands"),
+        EntryPoint("demo", "linear_road.demo_command:demo", "millpond.commands"),
+        EntryPoint("linearroad", "linear_road.cli:app", "millpond.commands"),
+        EntryPoint("sql", "linear_road.cli:app", "millpond.commands"),
+    ]
+    add_commands(host, points)
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        "warning: command \"gone\" cannot be loaded from no_such_module:app: No module named 'no_such_module'",
+        'warning: command "sql" of linear_road.cli:app is left out: the name is taken',
+    ]
+    shown = CliRunner().invoke(host, ["--help"]).stdout
+    assert "demo" in shown
+    assert "linearroad" in shown
+    assert "Linear Road, small and live" in CliRunner().invoke(host, ["demo", "--help"]).stdout

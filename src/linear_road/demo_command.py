@@ -1,0 +1,24 @@
+"""The `millpond demo` command: Linear Road, small and live. What it needs is imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", help="A folder for the demo; that of an earlier demo is replaced.")
+    ] = Path("demo"),
+    speed: Annotated[float, typer.Option("--speed", help="How many times as fast as real traffic.", min=1)] = 8,
+) -> None:
+    """See it work: Linear Road, small and live, in about two minutes.
+
+    Eight minutes of an expressway's traffic with an accident and tolls are generated, answered on a live screen, validated and
+    reported.
+    """
+    from linear_road.demo import run_demo
+
+    run_demo(out, speed=speed)
