@@ -23,7 +23,7 @@ VOCABULARY = {
     *("catalog_file", "codec", "result", "sealed"),
 }
 
-STAGES = {"sql", "spark", "sources", "ingest", "table", "results", "query", "network", "tick"}
+STAGES = {"sql", "spark", "sources", "ingest", "table", "connectors", "results", "query", "network", "tick"}
 
 # A part is a module or folder directly in src/millpond. Each may import itself, the vocabulary, and:
 MAY_IMPORT: dict[str, set[str]] = {
@@ -36,6 +36,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # A library of its own: no table, no engine.
     "synopses": set(),
     "table": set(),
+    # Tables in other systems are asked with the bounds that a table's own files are.
+    "connectors": {"table"},
     # The intake hands frames to a table's log: rows, rejects and position go in together or not at all.
     "ingest": {"sources", "table"},
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
@@ -43,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "query": {"table", "sql", "spark"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
-    "network": {"table", "results", "sql", "query", "ingest", "synopses"},
+    "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses"},
     "tick": {"table", "spark", "query", "network"},
     # Wires the stages together, so it is the one part that sees them all.
     "pond": {*STAGES, "lock"},

@@ -33,6 +33,7 @@ from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
+from millpond.connectors import postgres
 from millpond.durable import delete_folder, disk_errors, make_folder
 from millpond.errors import (
     IntakeError,
@@ -58,7 +59,6 @@ from millpond.results.triggers import Triggers, TriggerState
 from millpond.sealed import BrokenSeal, unseal, write_sealed
 from millpond.sources.base import open_source
 from millpond.sql.parser import nested_too_deeply, parse
-from millpond.table import postgres
 from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot

@@ -14,13 +14,13 @@ from millpond.acts.feed import create_feed, reads_source
 from millpond.acts.values import as_query, givable
 from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
+from millpond.connectors import postgres
 from millpond.errors import IntakeError, SqlError, UnsupportedSql
 from millpond.failpoints import reach
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.result import Result
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql import statements as st
-from millpond.table import postgres
 from millpond.table.rewrite import Change, rewrite, with_values, without_rows
 from millpond.table.store import Store
 from millpond.table.stream import with_seq

@@ -24,6 +24,7 @@ from millpond.catalog import (
     folder_name,
     kind_of,
 )
+from millpond.connectors import postgres
 from millpond.durable import delete_folder
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql
 from millpond.failpoints import reach
@@ -31,7 +32,7 @@ from millpond.result import Result
 from millpond.sources.options import check_options
 from millpond.sql import define
 from millpond.sql import statements as st
-from millpond.table import postgres, stream
+from millpond.table import stream
 from millpond.table.block import GROUP_ROWS
 from millpond.table.index import index_path, write_index
 from millpond.table.standard import StandardStore

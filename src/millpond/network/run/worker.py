@@ -22,6 +22,7 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
+from millpond.connectors import postgres
 from millpond.durable import disk_errors
 from millpond.errors import MillpondError
 from millpond.event_time import Progress
@@ -33,7 +34,6 @@ from millpond.network.state.checkpoints import Scribe, Window
 from millpond.query.bind import Use
 from millpond.query.local import Local
 from millpond.schema import SEQ, Schema
-from millpond.table import postgres
 from millpond.table.log import LogReader, Section
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot

@@ -21,9 +21,12 @@ import pyarrow as pa
 import pytest
 
 from millpond.arrow import arrow_schema
+from millpond.connectors import postgres as pg
+from millpond.connectors.postgres import connection
+from millpond.connectors.postgres import rows as pg_rows
+from millpond.connectors.postgres import values as pg_values
 from millpond.errors import CatalogError, EngineError, IntakeError, MillpondError, UnknownName
 from millpond.schema import Schema
-from millpond.table import postgres as pg
 from millpond.table.store import Bounds
 from tests import postgres as helper
 from tests.postgres import running_postgres
@@ -254,19 +257,19 @@ def test_char_comes_without_its_filling(dsn: str) -> None:
 
 
 def test_a_value_longer_than_a_block_and_rows_beyond_a_chunk(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pg, "CHUNK", 50_000)
+    monkeypatch.setattr(pg_rows, "CHUNK", 50_000)
     run(
         dsn,
         "CREATE TABLE t (id int, x text)",
         "INSERT INTO t SELECT i, repeat('v', 200) || i FROM generate_series(1, 20000) i",
-        f"INSERT INTO t VALUES (20001, repeat(E'é\\n', {2 * pg.BLOCK}))",
+        f"INSERT INTO t VALUES (20001, repeat(E'é\\n', {2 * pg_values.BLOCK}))",
         "INSERT INTO t VALUES (20002, 'after')",
     )
     rows = read(dsn, "t")
     assert rows.column("x").num_chunks > 3
     assert rows.column("id").to_pylist() == list(range(1, 20_003))
     long = ["v" * 200 + str(i) for i in range(1, 20_001)]
-    assert rows.column("x").to_pylist() == [*long, "é\n" * 2 * pg.BLOCK, "after"]
+    assert rows.column("x").to_pylist() == [*long, "é\n" * 2 * pg_values.BLOCK, "after"]
 
 
 @pytest.mark.parametrize(
@@ -496,7 +499,7 @@ def test_insert_takes_columns_by_name_and_leaves_others_to_their_defaults(dsn: s
 
 def test_insert_of_many_batches_and_slices(dsn: str) -> None:
     run(dsn, "CREATE TABLE t (a bigint, b bytea, s text)")
-    count = 3 * pg.ROWS + 5
+    count = 3 * pg_rows.ROWS + 5
     rows = pa.table(
         {
             "a": pa.array(range(count)),
@@ -643,8 +646,8 @@ def test_an_error_in_the_middle_of_the_rows(dsn: str) -> None:
 
 def test_a_connection_lost_in_the_middle(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(dsn, "CREATE TABLE t AS SELECT i, repeat('x', 1000) AS y FROM generate_series(1, 100000) i")
-    monkeypatch.setattr(pg, "CHUNK", 10_000)
-    parse = pg._parse
+    monkeypatch.setattr(pg_rows, "CHUNK", 10_000)
+    parse = pg_values.parse
     calls: list[int] = []
 
     def cut_then_parse(*arguments: Any) -> pa.Table:
@@ -653,7 +656,7 @@ def test_a_connection_lost_in_the_middle(dsn: str, monkeypatch: pytest.MonkeyPat
         calls.append(1)
         return parse(*arguments)
 
-    monkeypatch.setattr(pg, "_parse", cut_then_parse)
+    monkeypatch.setattr(pg_rows, "parse", cut_then_parse)
     with pytest.raises(EngineError) as caught:
         read(dsn, "t")
     assert caught.value.primary == 'PostgreSQL could not read table "t"'
@@ -712,7 +715,7 @@ def test_a_host_that_does_not_exist() -> None:
 
 
 def test_a_server_that_never_answers() -> None:
-    assert pg.CONNECT_SECONDS == 10
+    assert connection.CONNECT_SECONDS == 10
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -746,7 +749,7 @@ def test_an_address_that_cannot_be_read(dsn: str) -> None:
 
 
 def test_a_password_in_a_complaint_is_hidden() -> None:
-    assert pg._redact('user "a" with s3cret, not s3crets', ["s3cret"]) == 'user "a" with ***, not s3crets'
+    assert connection.redact('user "a" with s3cret, not s3crets', ["s3cret"]) == 'user "a" with ***, not s3crets'
 
 
 # -- the server these tests start -------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Tables that live in other systems, one package each."""

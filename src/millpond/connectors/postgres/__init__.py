@@ -1,0 +1,10 @@
+"""A standard table that lives in PostgreSQL: what it looks like, its rows as Arrow, and rows for it.
+
+`connection` opens transactions, `tables` looks tables up, `conditions` writes WHERE clauses, `values` converts between COPY's
+formats and Arrow, `rows` reads and writes.
+"""
+
+from millpond.connectors.postgres.rows import fetch, insert
+from millpond.connectors.postgres.tables import describe
+
+__all__ = ["describe", "fetch", "insert"]
