@@ -20,7 +20,7 @@ ifneq ($(shell test -x $(BIN)/python && cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup demo test unit check bench lint format clean java
+.PHONY: help setup demo test unit check bench lint format docs clean java
 
 help: ## list what can be made (this)
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target what; do \
@@ -56,6 +56,9 @@ lint: $(STAMP) ## ruff (rules and layout) and mypy; changes nothing
 format: $(STAMP) ## lay out the code and repair what ruff can repair
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
+
+docs: $(STAMP) ## write the Python reference and the error messages in the SQL reference anew
+	@$(BIN)/python scripts/write_docs.py
 
 clean: ## remove .venv, caches and build output
 	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

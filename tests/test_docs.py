@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import millpond
+from scripts import write_docs
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -27,19 +28,52 @@ def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["docs/sql.md", "docs/synopses.md"])
-def test_sql_blocks_run(page: str, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```sql\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+def test_sql_blocks_run(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs/synopses.md").read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
     with millpond.connect(tmp_path / "pond", auto_archive=False) as pond:
         for block in blocks:
             pond.sql(block)
 
 
+def test_the_sql_reference_runs_and_shows_todays_messages() -> None:
+    page = (ROOT / "docs/sql.md").read_text()
+    assert write_docs.with_messages(page) == page, "run `make docs`"
+
+
+def test_every_statement_of_the_sql_reference_has_grammar_and_an_example() -> None:
+    page = (ROOT / "docs/sql.md").read_text()
+    sections = re.findall(r"^### ([A-Z]{2}.*)\n((?:(?!^##).*\n)*)", page, re.MULTILINE)
+    assert len(sections) > 15
+    for title, text in sections:
+        assert "```sql\n" in text, f"{title} has no example"
+        assert title == "SELECT" or "```\n" in text.partition("```sql\n")[0], f"{title} has no grammar"
+
+
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, made as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")], ids=lambda p: p.name)
+def test_links_to_headings_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text()):
+        there = page.parent / target if target else page
+        assert anchor in anchors(there), f"{page.name}: {target}#{anchor}"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs/index.md").read_text()
+    pages = [p.relative_to(ROOT / "docs").as_posix() for p in ROOT.glob("docs/**/*.md") if p.name != "index.md"]
+    assert [page for page in pages if not re.search(rf"\({re.escape(page)}[#)]", index)] == []
 
 
 def test_every_setting_is_documented() -> None:
@@ -72,3 +106,7 @@ def test_the_glossary_has_each_term_once_and_says_where_it_is_met() -> None:
     assert len(terms) > 50
     assert len(set(terms)) == len(terms)
     assert [term for term, meaning, where in glossary() if not where and "not there yet" not in meaning] == []
+
+
+def test_the_python_reference_is_made_from_todays_docstrings() -> None:
+    assert write_docs.python_reference() == (ROOT / "docs/python.md").read_text(), "run `make docs`"
