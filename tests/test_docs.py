@@ -12,20 +12,43 @@ from pathlib import Path
 import pytest
 
 import millpond
+from millpond.cli import main
 from scripts import write_docs
 
 ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# A block of Python and, if one follows at once, the block of what it prints.
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/synopses.md", "docs/correlated.md"])
-def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_run_and_print_what_follows_them(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
+    if page == "README.md":
+        run_readme_sql(monkeypatch, capsys)
     blocks = BLOCK.findall((ROOT / page).read_text())
     assert blocks
     names: dict[str, object] = {}
-    for block in blocks:
+    for block, output in blocks:
         exec(compile(block, page, "exec"), names)
+        printed = capsys.readouterr().out
+        assert not output or printed.endswith(output)
+
+
+def run_readme_sql(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The SQL example, run as the README says: the Python example goes on in the same pond."""
+    (block,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    Path("clicks.sql").write_text(block)
+    command = re.search(r"`millpond (sql .*?)`", (ROOT / "README.md").read_text())
+    assert command is not None
+    monkeypatch.setattr("sys.argv", ["millpond", *command[1].split()])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    printed = capsys.readouterr().out
+    assert printed
+    assert printed.strip() in (ROOT / "README.md").read_text()
 
 
 def test_sql_blocks_run(tmp_path: Path) -> None:
