@@ -20,7 +20,7 @@ SRC = Path(__file__).parent.parent / "src"
 # Imported by everyone; they import only each other.
 VOCABULARY = {
     *("errors", "schema", "duration", "clock", "config", "arrow", "event_time", "catalog", "durable", "failpoints"),
-    *("catalog_file", "codec", "result", "sealed"),
+    *("catalog_file", "codec", "process", "result", "sealed"),
 }
 
 STAGES = {"sql", "spark", "sources", "ingest", "table", "connectors", "results", "query", "network", "tick"}

@@ -10,6 +10,7 @@
     ├── PondError           (OSError)       the folder, its lock or its files
     │   ├── NotAPond
     │   ├── SecondWriter
+    │   ├── ForkedPond
     │   ├── DiskFull
     │   └── CorruptBlock
     ├── IntakeError         (ValueError)    rows that cannot be taken as they were offered
@@ -191,6 +192,20 @@ class SecondWriter(PondError):
     """Another process writes the pond."""
 
     code = "second_writer"
+
+
+class ForkedPond(PondError):
+    """A forked process uses a pond that its parent opened."""
+
+    code = "forked_pond"
+
+    def __init__(self, parent: int, child: int) -> None:
+        super().__init__(
+            f"this pond was opened by process {parent}; process {child} is a fork of it",
+            detail="A fork shares files and locks with its parent but has none of its threads,"
+            " so only the process that opened a pond can use it.",
+            hint="Open the pond again in the child with millpond.connect, or start the child with the method 'spawn'.",
+        )
 
 
 class DiskFull(PondError):

@@ -8,6 +8,7 @@ second file too, and the curious try that one: a writer who meets them waits for
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -17,12 +18,13 @@ from pathlib import Path
 
 from millpond.durable import disk_errors
 from millpond.errors import SecondWriter
+from millpond.process import ProcessBound
 
 FILE = "writer.lock"
 SIGN = "writer.sign"
 
 
-class WriterLock:
+class WriterLock(ProcessBound):
     def __init__(self, pond: Path) -> None:
         self._path = pond / FILE
         self._pond = pond
@@ -62,12 +64,21 @@ class WriterLock:
         self._handle, self._sign = handle, sign
 
     def release(self) -> None:
-        if self._sign is not None:
-            os.close(self._sign)
-            self._sign = None
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        for handle in self._take():
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a process that inherited the file must not keep it locked
+            os.close(handle)
+
+    def leave_to_parent(self) -> None:
+        """The lock belongs to the open file, which parent and child share: it ends when the last of them closes it, or
+        when one of them unlocks it. So the child closes it and does not unlock it."""
+        for handle in self._take():
+            with contextlib.suppress(OSError):  # the parent was just closing it
+                os.close(handle)
+
+    def _take(self) -> list[int]:
+        found = [handle for handle in (self._sign, self._handle) if handle is not None]
+        self._sign = self._handle = None
+        return found
 
 
 def holder(pond: Path) -> str | None:

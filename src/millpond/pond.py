@@ -50,6 +50,7 @@ from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
+from millpond.process import ProcessBound
 from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
@@ -143,7 +144,7 @@ def _half_made(name: str) -> bool:
     )
 
 
-class Pond:
+class Pond(ProcessBound):
     """An open pond. Get one from `millpond.connect`; use it from any thread; close it, or use it in a `with`."""
 
     def __init__(self, folder: Path, config: Config, clock: Clock) -> None:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from millpond.arrow import arrow_schema, conform
 from millpond.catalog import Function
 from millpond.errors import CorruptBlock, EngineError, MillpondError
+from millpond.process import ProcessBound
 from millpond.query.bind import Use
 from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
@@ -47,7 +48,7 @@ class Answer:
     bytes_read: int | None = None
 
 
-class Local:
+class Local(ProcessBound):
     """The embedded DuckDB of a pond. Safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -61,10 +62,13 @@ class Local:
         self._functions: set[str] = set()
         self.reader: Reader | None = None  # what a table function that asks for the pond gets
         # DuckDB complains at the end of the process about functions in a connection that was not closed.
-        weakref.finalize(self, self._connection.close)
+        self._at_end = weakref.finalize(self, self._connection.close)
 
     def close(self) -> None:
         self._connection.close()
+
+    def leave_to_parent(self) -> None:
+        self._at_end.detach()
 
     def run(self, plan: Plan, *, profile: bool = False, deadline: Deadline | None = None) -> Answer:
         """Answer a planned query. `deadline` can end it."""

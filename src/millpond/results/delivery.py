@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from millpond.errors import ResultsGone
+from millpond.process import ProcessBound
 from millpond.result import Result
 from millpond.results.outlet import Outlet
 from millpond.schema import SEQ
@@ -29,7 +30,7 @@ class Results(Result):
         self.position = position
 
 
-class Cursor:
+class Cursor(ProcessBound):
     """Stands behind the result of `position` (-1: before the first)."""
 
     def __init__(self, outlet: Callable[[], Outlet], number: int, refresh: Callable[[], None]) -> None:
@@ -66,7 +67,7 @@ class Cursor:
         return self._outlet()
 
 
-class Subscription:
+class Subscription(ProcessBound):
     """Iterate to receive batches of results as they appear. Ends when closed, by itself or with its pond."""
 
     def __init__(

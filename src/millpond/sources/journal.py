@@ -25,11 +25,12 @@ from pathlib import Path
 
 from millpond.durable import disk_errors, make_folder, sync_folder
 from millpond.errors import CorruptBlock, SecondWriter
+from millpond.process import ProcessBound
 
 FILE = "files.journal"
 
 
-class Journal:
+class Journal(ProcessBound):
     """Used by one source; a second opener of the same journal is refused."""
 
     def __init__(self, folder: Path) -> None:
@@ -87,7 +88,14 @@ class Journal:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
+            fcntl.flock(self._handle, fcntl.LOCK_UN)  # a process that inherited the file must not keep it locked
             os.close(self._handle)
+
+    def leave_to_parent(self) -> None:
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(OSError):  # the parent was just closing it
+                os.close(self._handle)
 
 
 def _line(serial: int, name: str) -> bytes:

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from millpond.catalog import Function
 from millpond.errors import EngineError
+from millpond.process import ProcessBound
 from millpond.query.functions import register
 from millpond.query.local import translate_error
 from millpond.sql.translate import configure, needs_spark
 
 
-class Engine:
+class Engine(ProcessBound):
     """Not thread safe. `threads` is how many cores one question may use."""
 
     def __init__(self, threads: int = 1) -> None:
@@ -23,7 +24,7 @@ class Engine:
         configure(self._connection)
         self._connection.execute("SET python_enable_replacements = false")
         self._functions: set[str] = set()
-        weakref.finalize(self, self._connection.close)  # as in `Local`
+        self._at_end = weakref.finalize(self, self._connection.close)  # as in `Local`
 
     def learn(self, functions: Mapping[str, Function]) -> None:
         """Know a query's functions before it is run."""
@@ -44,3 +45,6 @@ class Engine:
 
     def close(self) -> None:
         self._connection.close()
+
+    def leave_to_parent(self) -> None:
+        self._at_end.detach()

@@ -187,6 +187,16 @@ class _Sheet:
         return part
 
 
+def _forget_ending() -> None:
+    """In a forked child: the threads that write are the parent's."""
+    global _free
+    _free = threading.Condition()
+    _ending.clear()
+
+
+os.register_at_fork(after_in_child=_forget_ending)
+
+
 def settle() -> None:
     """Wait until the snapshots of this process that were ended are on disk."""
     with _free:
