@@ -14,7 +14,7 @@ def demo(
     ] = Path("demo"),
     speed: Annotated[float, typer.Option("--speed", help="How many times as fast as real traffic.", min=1)] = 8,
 ) -> None:
-    """See it work: Linear Road, small and live, in about two minutes.
+    """See it work: Linear Road, small and live.
 
     Eight minutes of an expressway's traffic with an accident and tolls are generated, answered on a live screen, validated and
     reported.

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millpond.catalog import Function
 from millpond.errors import EngineError
+from millpond.network.evaluate.watch import Evaluation
 from millpond.process import ProcessBound
 from millpond.query.functions import register
 from millpond.query.local import translate_error
@@ -24,6 +25,7 @@ class Engine(ProcessBound):
         configure(self._connection)
         self._connection.execute("SET python_enable_replacements = false")
         self._functions: set[str] = set()
+        self.evaluation: Evaluation | None = None  # under way: each question has its deadline
         self._at_end = weakref.finalize(self, self._connection.close)  # as in `Local`
 
     def learn(self, functions: Mapping[str, Function]) -> None:
@@ -35,7 +37,10 @@ class Engine(ProcessBound):
         for name, rows in tables.items():
             self._connection.register(name, rows)
         try:
-            return self._connection.sql(text).to_arrow_table()
+            if self.evaluation is None:
+                return self._connection.sql(text).to_arrow_table()
+            with self.evaluation.question() as deadline, deadline.guard(self._connection):
+                return self._connection.sql(text).to_arrow_table()
         except duckdb.Error as error:
             if needs_spark(error):
                 raise EngineError(
