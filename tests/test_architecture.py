@@ -198,6 +198,52 @@ def test_import_millpond_loads_nothing_heavy(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
+# Calls that read the wall clock. `time.monotonic` is not one: waiting and measuring may be done anywhere.
+WALL_CLOCK = {
+    *("time.time", "time.time_ns", "time.localtime", "time.gmtime", "time.ctime", "time.strftime"),
+    *("datetime.now", "datetime.utcnow", "datetime.today", "date.today"),
+}
+# Modules that may look at the environment, and for whose variables.
+ENVIRONMENT = {
+    "millpond.config": "ours, MILLPOND_...",
+    "millpond.spark.session": "what Java and Spark read: JAVA_HOME, PYSPARK_PYTHON, PYTHONPATH",
+    "millpond.connectors.postgres.connection": "what the PostgreSQL client reads: PGHOST, PGPORT, PGUSER",
+}
+
+
+def wall_clock_calls(source: str) -> list[str]:
+    """Calls in `source` that read the wall clock; `import datetime as d` does not hide them, the last two names count."""
+    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [call for call in calls if ".".join(call.split(".")[-2:]) in WALL_CLOCK]
+
+
+def reads_environment(source: str) -> bool:
+    names = {ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+    return bool(names & {"os.environ", "os.getenv", "os.environb"}) or "from os import environ" in source
+
+
+@pytest.mark.parametrize("path", sources("millpond"), ids=module_name)
+def test_only_the_clock_reads_the_wall_clock(path: Path) -> None:
+    if module_name(path) != "millpond.clock":
+        assert wall_clock_calls(path.read_text()) == [], "take a Clock as an argument"
+
+
+@pytest.mark.parametrize("path", sources("millpond"), ids=module_name)
+def test_the_environment_is_read_in_few_places(path: Path) -> None:
+    source = path.read_text()
+    if module_name(path) not in ENVIRONMENT:
+        assert not reads_environment(source), "settings are read by config.py; others need a reason in ENVIRONMENT"
+    elif module_name(path) != "millpond.config":
+        assert "MILLPOND_" not in source, "our own settings are read by config.py"
+
+
+def test_the_checks_of_clock_and_environment_object() -> None:
+    assert wall_clock_calls("import time\nx = time.time() + time.monotonic()") == ["time.time"]
+    assert wall_clock_calls("import datetime\ndatetime.datetime.now(datetime.UTC)") == ["datetime.datetime.now"]
+    assert reads_environment("import os\nos.environ['HOME']")
+    assert not reads_environment("import os\nos.path.join('a', 'b')")
+
+
 @pytest.mark.parametrize("package", ["millpond", "linear_road"])
 def test_names_say_something(package: str) -> None:
     vague = [name for name in map(module_name, sources(package)) if NAMES_THAT_SAY_NOTHING & set(name.split("."))]

@@ -1,6 +1,7 @@
-"""What time it is. Nobody else may ask: a clock is passed in, so tests and replays own the time.
+"""What time it is. No other module reads the wall clock: a clock is passed in, so tests and replays own the time.
 
 Wall-clock time is used for arrival times, ages and names only; the meaning of a query rests on event time, which is data.
+How long something takes, or may take, is another matter: `time.monotonic` may be used anywhere to wait and to measure.
 """
 
 from __future__ import annotations

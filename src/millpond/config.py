@@ -1,4 +1,4 @@
-"""Settings of a pond, with defaults, units and reasons; the only place that reads the environment.
+"""Settings of a pond, with defaults, units and reasons; the only place that reads `MILLPOND_...` from the environment.
 
 `WITH (...)` options of a table and keyword arguments of `connect` are these same fields.
 """

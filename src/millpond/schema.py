@@ -1,7 +1,7 @@
 """Columns, their types and a table's time column: the one description of a table's shape, free of any engine.
 
 Type names are Spark SQL's. `DataType` is a name plus, for DECIMAL, precision and scale. Engines map it in one place
-each: `arrow.py` for Arrow and DuckDB, `spark/frames.py` for Spark.
+each: `arrow.py` for Arrow and DuckDB, `query/on_spark.py` for Spark.
 """
 
 from __future__ import annotations

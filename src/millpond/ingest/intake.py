@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, to_batch
 from millpond.clock import Clock
-from millpond.errors import IntakeError, RowsRejected
+from millpond.errors import RowsRejected
 from millpond.ingest.lateness import earliest_times, less
 from millpond.ingest.shards import shard_numbers, split
 from millpond.schema import SEQ, Schema
@@ -240,7 +240,3 @@ def warn_malformed(receipt: Receipt) -> None:
             RowsRejected,
             stacklevel=3,
         )
-
-
-def bad_time(value: Any, table: str) -> IntakeError:
-    return IntakeError(f'{value!r} is not a time of table "{table}"', hint="Give a value of its time column's type.")

@@ -34,11 +34,6 @@ def spread_for(eps: float) -> int:
     return max(1, math.ceil(1 / eps) // 2)
 
 
-def spread_for_ratio(ratio: float) -> int:
-    """The least spread for which upper / lower stays below `ratio`."""
-    return max(1, math.ceil(1 / (ratio - 1)))
-
-
 def ratio_error(ratio: float) -> float:
     """The relative error of the harmonic mean of two bounds when upper / lower is `ratio`."""
     return (ratio - 1) / (ratio + 1)

@@ -37,9 +37,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from millpond.arrow import arrow_schema
+from millpond.catalog import REJECTED_COLUMNS
 from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
 from millpond.errors import CorruptBlock, PondError
 from millpond.failpoints import reach
+from millpond.schema import SEQ
 
 _SEGMENT_MAGIC = b"MPLOG002"
 _FRAME_MAGIC = b"MPFR"
@@ -51,16 +54,7 @@ SEGMENT_BYTES = 64 << 20
 
 ROWS, REJECTED = 0, 1
 
-REJECTED_SCHEMA = pa.schema(
-    [
-        pa.field("arrival", pa.timestamp("us", tz="UTC")),
-        pa.field("reason", pa.string()),
-        pa.field("source", pa.string()),
-        pa.field("position", pa.string()),
-        pa.field("row", pa.string()),
-        pa.field("_seq", pa.int64()),
-    ]
-)
+REJECTED_SCHEMA = arrow_schema(REJECTED_COLUMNS).append(pa.field(SEQ, pa.int64()))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The pipeline: a thread that plans a tick, hands it to the streaming query, and commits what comes back.
 
-One streaming query serves the whole pond, however many tables (and later queries) it has. The pond's `work` lock is held
+One streaming query serves the whole pond, however many tables and continuous queries it has. The pond's `work` lock is held
 from plan to commit, so whoever else changes the archive (an UPDATE, say) waits for the end of the tick.
 
 If Spark fails, the tick's results are discarded: nothing was committed, its files are strays, and the rows are still in
