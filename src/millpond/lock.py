@@ -68,7 +68,7 @@ class WriterLock(ProcessBound):
             fcntl.flock(handle, fcntl.LOCK_UN)  # a process that inherited the file must not keep it locked
             os.close(handle)
 
-    def leave_to_parent(self) -> None:
+    def _leave_to_parent(self) -> None:
         """The lock belongs to the open file, which parent and child share: it ends when the last of them closes it, or
         when one of them unlocks it. So the child closes it and does not unlock it."""
         for handle in self._take():

@@ -41,7 +41,7 @@ class ProcessBound:
         _living.add(self)
         return self
 
-    def leave_to_parent(self) -> None:
+    def _leave_to_parent(self) -> None:
         """Called once in a forked child, before this object is disabled: let go of what both processes share.
 
         Runs while the child is being made: it may neither wait nor take a lock.
@@ -66,7 +66,7 @@ def _disable_inherited() -> None:
         _inherited = True
         keep_for_ever(thing)
         with contextlib.suppress(AttributeError):  # another thread of the parent was still making it
-            thing.leave_to_parent()
+            thing._leave_to_parent()
         thing.__class__ = _refusing(type(thing), parent)
     _living.clear()
 

@@ -67,7 +67,7 @@ class Local(ProcessBound):
     def close(self) -> None:
         self._connection.close()
 
-    def leave_to_parent(self) -> None:
+    def _leave_to_parent(self) -> None:
         self._at_end.detach()
 
     def run(self, plan: Plan, *, profile: bool = False, deadline: Deadline | None = None) -> Answer:

@@ -91,7 +91,7 @@ class Journal(ProcessBound):
             fcntl.flock(self._handle, fcntl.LOCK_UN)  # a process that inherited the file must not keep it locked
             os.close(self._handle)
 
-    def leave_to_parent(self) -> None:
+    def _leave_to_parent(self) -> None:
         if not self._closed:
             self._closed = True
             with contextlib.suppress(OSError):  # the parent was just closing it

@@ -51,5 +51,5 @@ class Engine(ProcessBound):
     def close(self) -> None:
         self._connection.close()
 
-    def leave_to_parent(self) -> None:
+    def _leave_to_parent(self) -> None:
         self._at_end.detach()
