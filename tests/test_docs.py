@@ -133,3 +133,17 @@ def test_the_glossary_has_each_term_once_and_says_where_it_is_met() -> None:
 
 def test_the_python_reference_is_made_from_todays_docstrings() -> None:
     assert write_docs.python_reference() == (ROOT / "docs/python.md").read_text(), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", [ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md")], ids=lambda p: p.name)
+def test_modules_named_in_the_documentation_exist(page: Path) -> None:
+    named = re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.py)?)`", page.read_text())
+    roots = (ROOT, ROOT / "src/millpond", ROOT / "src/linear_road", ROOT / "src", page.parent)
+    parts = {p.name for p in (ROOT / "src/millpond").iterdir() if p.is_dir()} | {
+        "src",
+        "tests",
+        "scripts",
+        "benchmarks",
+    }
+    missing = [n for n in named if n.split("/")[0] in parts and not any((root / n).exists() for root in roots)]
+    assert missing == []
