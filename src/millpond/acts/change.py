@@ -21,6 +21,7 @@ from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.result import Result
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql import statements as st
+from millpond.sql.literals import LiteralRows
 from millpond.table.rewrite import Change, rewrite, with_values, without_rows
 from millpond.table.store import Store
 from millpond.table.stream import with_seq
@@ -43,6 +44,8 @@ def insert(pond: Pond, statement: st.Insert) -> Result:
     wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
     _type_nulls(query, [target.columns.find(c, target.name).type for c in wanted])
     rows = ask(pond, plan_query(pond, query, statement.sql))
+    if statement.rows is not None:
+        rows = _typed(statement.rows, rows.schema)
     if rows.num_columns != len(wanted):
         raise SqlError(
             f'{rows.num_columns} values are offered for {len(wanted)} columns of "{target.name}"',
@@ -57,6 +60,17 @@ def insert(pond: Pond, statement: st.Insert) -> Result:
     receipt = pond.intake(target.name).offer(rows)
     warn_malformed(receipt)
     return Result(message=_told(receipt))
+
+
+def _typed(rows: LiteralRows, schema: pa.Schema) -> pa.Table:
+    """Rows of literals with the types that a query gave a sample of them."""
+    columns = []
+    for place, field in enumerate(schema):
+        texts = pa.array(rows.texts(place), pa.string())
+        if pa.types.is_timestamp(field.type):
+            texts = texts.cast(pa.timestamp("us"))  # a time without a zone is in UTC
+        columns.append(texts.cast(field.type))
+    return pa.table(columns, schema=schema)
 
 
 def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:

@@ -21,6 +21,7 @@ from millpond.duration import TimeUnit, moment, to_micros
 from millpond.errors import SqlError, brief
 from millpond.query.bind import Bound, Use
 from millpond.schema import DataType
+from millpond.sql.literals import each_literal, kind_of, list_of, values_of
 from millpond.sql.statements import Window
 from millpond.table.store import Bounds
 
@@ -146,8 +147,8 @@ def _tighten(bounds: Bounds, condition: exp.Expr, alias: str, use: Use) -> Bound
         return _tighten(_tighten(bounds, low, alias, use), high, alias, use)
     if isinstance(condition, exp.In) and condition.expressions:
         column = _column(condition.this, alias, use)
-        values = [_constant(e, column[1]) for e in condition.expressions] if column else []
-        if column is None or any(v is None for v in values):
+        values = _constants(condition, column[1]) if column else None
+        if column is None or values is None:
             return bounds
         return _among(bounds, column[0], frozenset(values), use)
     kind = type(condition)
@@ -226,6 +227,15 @@ def _keeps(cast: exp.Cast, kind: DataType) -> bool:
     if kind.name == "TIMESTAMP" and to.is_type(exp.DType.DATE):
         return len(cast.this.name.strip()) <= len("2026-01-31")  # a day; the time of a longer text would be cut off
     return kind.name == "TIMESTAMP" and to.is_type(*_TIMESTAMPS)
+
+
+def _constants(node: exp.In, kind: DataType) -> list[Any] | None:
+    """The elements of an IN as `_constant` gives them, or None if one of them is none."""
+    folded = list_of(node)
+    if folded is not None and (kind.is_integer if kind_of(folded) == "int" else kind.name == "STRING"):
+        return [*values_of(folded)]
+    values = [_constant(each, kind) for each in each_literal(node)]
+    return None if any(value is None for value in values) else values
 
 
 def _constant(node: exp.Expr, kind: DataType) -> Any:

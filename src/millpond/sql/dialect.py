@@ -26,6 +26,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.duration import UNITS, duration, parse_duration
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
+from millpond.sql.literals import FOLDED, list_literal
 from millpond.sql.statements import Window
 
 __all__ = [
@@ -336,6 +337,14 @@ class MillpondParser(SparkParser):
         if self._curr.token_type is not TokenType.R_PAREN:  # sqlglot leaves this to whoever parses the arguments
             self.raise_error("Expecting )")
         return call
+
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        if self._curr.token_type is not TokenType.L_PAREN or self._next.token_type is not FOLDED:
+            return super()._parse_in(this, alias)
+        node = self.expression(exp.In(this=this, expressions=[list_literal(self._next)]))
+        self._advance(2)
+        self._match_r_paren(node)
+        return node
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         # sqlglot comes here with a Table in one case only: a bracket behind a name in FROM or JOIN, before its alias.

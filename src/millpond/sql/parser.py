@@ -24,6 +24,7 @@ from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, Unknow
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
 from millpond.sql import statements as st
 from millpond.sql.dialect import TEXTS, VALUES, Cursor, read_tree, span_of, tokenize
+from millpond.sql.literals import FOLDED, LiteralRows, fold
 from millpond.sql.statements import Statement
 
 __all__ = ["parse"]
@@ -61,9 +62,25 @@ def parse(text: str) -> list[Statement]:
     ['Drop', 'Select']
     """
     try:
-        return [Reader(text, tokens).statement() for tokens in _split(tokenize(text))]
+        return _read_folded(text) or _read(text, tokenize(text))
     except RecursionError as error:
         raise nested_too_deeply() from error
+
+
+def _read(text: str, tokens: Iterable[Token]) -> list[Statement]:
+    return [Reader(text, part).statement() for part in _split(tokens)]
+
+
+def _read_folded(text: str) -> list[Statement] | None:
+    """The statements of a text with long lists of literals; None if it has none, or cannot be read without looking at them."""
+    folded = fold(text)
+    if folded is None:
+        return None
+    try:
+        tokens = folded.restore(text, tokenize(folded.text))
+        return _read(text, tokens) if tokens is not None else None
+    except SqlError:  # it is told about the text as it stands
+        return None
 
 
 def nested_too_deeply() -> UnsupportedSql:
@@ -694,7 +711,18 @@ class Reader(Cursor):
         starts_query = self.look(1).token_type in QUERY_TOKENS
         columns = self.name_list() if self.at("(") and not starts_query else ()
         self.refuse(REFUSED_CLAUSES, prefix="clause ")
-        return st.Insert(self.sql, self.place, table, columns, self.query("the table name"))
+        rows = self._literal_rows()
+        query = self.query("the table name") if rows is None else rows.sample()
+        return st.Insert(self.sql, self.place, table, columns, query, rows)
+
+    def _literal_rows(self) -> LiteralRows | None:
+        """The rows of a folded VALUES list."""
+        if not self.at("VALUES") or self.look(1).token_type is not FOLDED:
+            return None
+        rows = LiteralRows.read(self.look(1))
+        if rows is not None:
+            self.index += 2
+        return rows
 
     def update(self) -> Statement:
         start = self.index

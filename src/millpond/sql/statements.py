@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from millpond.errors import Span
 from millpond.schema import Column
+from millpond.sql.literals import LiteralRows
 
 
 @dataclass(frozen=True)
@@ -232,11 +233,15 @@ class Show(Statement):
 
 @dataclass(frozen=True)
 class Insert(Statement):
-    """`query` is a SELECT or a VALUES list. Over a source it is a continuous insert, called a feed."""
+    """`query` is a SELECT or a VALUES list. Over a source it is a continuous insert, called a feed.
+
+    With `rows`, a long VALUES list of literals, `query` is a sample of it that has the same types.
+    """
 
     table: str
     columns: tuple[str, ...]
     query: exp.Expr
+    rows: LiteralRows | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from millpond.arrow import integers
+from millpond.sql.literals import ints_of, kind_of, list_of, texts_of
 
 Bools = npt.NDArray[np.bool_]
 Truth = tuple[Bools, Bools | None]  # where it is true, and where it is unknown (None: nowhere)
@@ -99,11 +100,40 @@ def _test(node: exp.Expr) -> Test:
         return _is_null(_column(node.this).name)
     if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
         column = _column(node.this)
+        folded = list_of(node)
+        if folded is not None:
+            return _among(column, folded)
         parts = [_negated(_test(exp.EQ(this=column, expression=e))) for e in node.expressions]
         return _negated(_and(parts))
     if type(node) in _COMPARE:
         return _comparison(node)
     raise _NotSimple
+
+
+def _among(column: exp.Column, folded: exp.Literal) -> Test:
+    """Whether a column is among a long list of literals."""
+    kind = _kind(column)
+    if (kind == "STRING") != (kind_of(folded) == "text"):
+        raise _NotSimple
+    key = ("among", column.name, folded.this)
+    if kind == "STRING":
+        texts = pa.array(texts_of(folded))
+        return _remembered(key, lambda c: _text_among(c, column.name, texts))
+    wanted = np.array(ints_of(folded), dtype=np.int64)
+    return _remembered(key, lambda c: _number_among(c, column.name, wanted))
+
+
+def _number_among(columns: Columns, name: str, wanted: npt.NDArray[np.int64]) -> Truth:
+    values, nulls = columns.array(name)
+    true = np.isin(values, wanted)
+    return (true if nulls is None else true & ~nulls), nulls
+
+
+def _text_among(columns: Columns, name: str, texts: pa.Array) -> Truth:
+    column = columns.arrow(name)
+    found = pc.is_in(column, value_set=texts.cast(column.type))
+    nulls = column.is_null().combine_chunks().to_numpy(zero_copy_only=False) if column.null_count else None
+    return found.combine_chunks().to_numpy(zero_copy_only=False), nulls
 
 
 def _and(tests: list[Test]) -> Test:

@@ -1,0 +1,256 @@
+"""Long lists of literals, read without a tree: `x IN (1, 2, ...)` and `INSERT INTO t VALUES (1, 'a'), (2, 'b'), ...`.
+
+A tree has a node for each literal, and binding, planning and translating visit each node some thirty times: 100,000 values
+took 38 seconds. But a list of plain literals says nothing that has to be bound. So `fold` finds such lists in the text with
+regular expressions and puts a mark in their place, before the text is read; the reader takes what a mark stands for from the
+text. In a tree, the list of an IN is then one literal whose text is the whole list, so that each dialect writes it as it is.
+The rows of an INSERT become columns at once.
+
+Invariant: folding never changes what a text means. A list is folded only if it has nothing but literals whose spelling means
+the same to Spark, DuckDB and us. Whoever cannot read a folded text reads the whole one, which also gives the errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+FOLDED: Final = TokenType.HIVE_TOKEN_STREAM
+"""The type of the token that stands for a folded list; neither Spark's tokenizer nor its parser has a use for it."""
+
+FEWEST = 100  # below, trees are fast enough, and more of a query can be said about single literals
+_LIST = "list"  # in the meta of an exp.Literal: 'int' or 'text', what the list in its text is of
+_MARK = "\ue000"  # for private use, says Unicode
+
+# Whole numbers without leading zeros that fit a BIGINT; decimals; texts without backslashes, which DuckDB reads otherwise.
+_INT = r"-?(?:0|[1-9]\d{0,17}+)(?!\.)"
+_DECIMAL = r"-?(?:0|[1-9]\d{0,17}+)\.\d{1,18}+"
+_TEXT = r"'[^'\\\0]*+(?:''[^'\\\0]*+)*+'"
+_TIME = r"(?:DATE\s*+'\d{4}-\d\d-\d\d'|TIMESTAMP\s*+'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?')"
+_WORD = r"(?:NULL|TRUE|FALSE)\b"
+_VALUE = rf"(?:{_INT}|{_DECIMAL}|{_TEXT}|{_WORD}|{_TIME})"
+_COMMA = r"\s*+,\s*+"
+
+# What has to be skipped, because a list in it is none; what ends the search, because it is not read here as the tokenizer
+# reads it (comments in comments, templates); and the two beginnings of a list.
+_NAME = r"(?:\w++|`[^`]*+`)"
+_SCAN = re.compile(
+    r"""\br'[^']*+'|\br"[^"]*+"|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|--[^\n]*+"""
+    rf"""|(?P<unsure>/\*|\{{[#%{{]|{_MARK})"""
+    r"""|\bIN\s*+\(\s*+(?P<in>(?=['\d-]))"""
+    rf"""|\bINSERT\s++INTO\s++(?:TABLE\s++)?{_NAME}\s*+(?:\([^()'"]*+\)\s*+)?VALUES\s*+(?P<values>(?=\())""",
+    re.IGNORECASE | re.DOTALL,
+)
+_INTS = re.compile(rf"{_INT}(?:{_COMMA}{_INT}){{{FEWEST - 1},}}+(?=\s*+\))")
+_TEXTS = re.compile(rf"{_TEXT}(?:{_COMMA}{_TEXT}){{{FEWEST - 1},}}+(?=\s*+\))")
+_FIRST_ROW = re.compile(rf"\(\s*+({_VALUE}(?:{_COMMA}{_VALUE})*+)\s*+\)", re.IGNORECASE)
+_END_OF_STATEMENT = re.compile(r"\s*+(?:;|\Z)")
+_EACH_VALUE = re.compile(_VALUE, re.IGNORECASE)
+_EACH_INT = re.compile(r"-?\d+")
+_EACH_TEXT = re.compile(_TEXT)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Lists of a text: `text` has marks and blanks in their place, `lists` are their starts and ends."""
+
+    text: str
+    lists: tuple[tuple[int, int], ...]
+
+    def restore(self, sql: str, tokens: Sequence[Token]) -> list[Token] | None:
+        """The tokens of `text`, with those of marks as what they stand for; None if a mark is not where it should be."""
+        ends = dict(self.lists)
+        found = 0
+        result = []
+        for token in tokens:
+            end = ends.get(token.start)
+            if end is not None:
+                if token.text != _MARK:
+                    return None
+                found += 1
+                token = Token(FOLDED, sql[token.start : end], token.line, token.col, token.start, end - 1)
+            result.append(token)
+        return result if found == len(ends) else None
+
+
+def fold(sql: str) -> Fold | None:
+    """The long lists of literals in a text; None if there are none, or if the text may not mean what it seems to.
+
+    >>> folded = fold(f"SELECT * FROM t WHERE a IN ({', '.join(map(str, range(1000)))})")
+    >>> folded.text.replace(" ", ""), folded.lists
+    ('SELECT*FROMtWHEREaIN(\\ue000)', ((28, 4916),))
+    """
+    if len(sql) < 2 * FEWEST:
+        return None
+    lists: list[tuple[int, int]] = []
+    place = 0
+    while (match := _SCAN.search(sql, place)) is not None:
+        if match["unsure"] is not None:
+            return None
+        place = match.end()
+        found = None
+        if match["in"] is not None:
+            found = _INTS.match(sql, place) or _TEXTS.match(sql, place)
+        elif match["values"] is not None:
+            found = _rows(sql, place)
+        if found is not None:
+            place = found.end()
+            lists.append(found.span())
+    if not lists:
+        return None
+    parts = []
+    before = 0
+    for start, end in lists:
+        parts += [sql[before:start], _MARK, " " * (end - start - 1)]
+        before = end
+    return Fold("".join([*parts, sql[before:]]), tuple(lists))
+
+
+def _rows(sql: str, place: int) -> re.Match[str] | None:
+    first = _FIRST_ROW.match(sql, place)
+    if first is None:
+        return None
+    width = len(_EACH_VALUE.findall(first[1]))
+    row = rf"\(\s*+{_VALUE}(?:{_COMMA}{_VALUE}){{{width - 1}}}+\s*+\)"
+    found = re.compile(rf"{row}(?:{_COMMA}{row}){{{FEWEST - 1},}}+", re.IGNORECASE).match(sql, place)
+    return found if found is not None and _END_OF_STATEMENT.match(sql, found.end()) else None
+
+
+# -- IN -----------------------------------------------------------------------------------------------------------------
+
+
+def list_literal(token: Token) -> exp.Literal:
+    """The list of an IN as one literal."""
+    literal = exp.Literal(this=token.text, is_string=False)
+    literal.meta[_LIST] = "text" if token.text.startswith("'") else "int"
+    literal.update_positions(start=token.start, end=token.end, line=token.line, col=token.col)
+    return literal
+
+
+def list_of(node: exp.In) -> exp.Literal | None:
+    """The one literal that is the whole list of an IN, if it was folded."""
+    given = node.expressions
+    folded = len(given) == 1 and isinstance(given[0], exp.Literal) and given[0].meta_get(_LIST) is not None
+    return given[0] if folded else None
+
+
+def kind_of(folded: exp.Literal) -> Literal["int", "text"]:
+    kind: Literal["int", "text"] = folded.meta[_LIST]
+    return kind
+
+
+def ints_of(folded: exp.Literal) -> list[int]:
+    return list(map(int, _EACH_INT.findall(folded.this)))
+
+
+def texts_of(folded: exp.Literal) -> list[str]:
+    return [_plain(text) for text in _EACH_TEXT.findall(folded.this)]
+
+
+def values_of(folded: exp.Literal) -> list[int] | list[str]:
+    return ints_of(folded) if kind_of(folded) == "int" else texts_of(folded)
+
+
+def each_literal(node: exp.In) -> list[exp.Expr]:
+    """The elements of an IN, each as a node: for whoever has to look at them one by one."""
+    folded = list_of(node)
+    if folded is None:
+        return list(node.expressions)
+    if kind_of(folded) == "int":
+        return [exp.Literal.number(value) for value in ints_of(folded)]
+    return [exp.Literal.string(value) for value in texts_of(folded)]
+
+
+def _plain(text: str) -> str:
+    return text[1:-1].replace("''", "'")
+
+
+# -- VALUES -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LiteralRows:
+    """The rows of an INSERT, column by column, each value as it was written (None is NULL)."""
+
+    columns: tuple[tuple[str | None, ...], ...]
+
+    @classmethod
+    def read(cls, token: Token) -> LiteralRows | None:
+        """What a folded token holds; None if it takes more than a cast: a column of different kinds, a day that is none."""
+        first = _FIRST_ROW.match(token.text)
+        assert first is not None
+        width = len(_EACH_VALUE.findall(first[1]))
+        values = [None if value[0] in "Nn" else value for value in _EACH_VALUE.findall(token.text)]
+        columns = tuple(tuple(values[place::width]) for place in range(width))
+        rows = cls(columns)
+        return rows if all(rows._plain_column(place) for place in range(width)) else None
+
+    def _plain_column(self, place: int) -> bool:
+        kinds = {kind for kind, *_ in _shapes(self.columns[place])}
+        if kinds & {"date", "timestamp"}:
+            try:
+                for text in self.texts(place):
+                    datetime.fromisoformat(text or "2000-01-01")
+            except ValueError:
+                return False
+        return len(kinds) <= 1
+
+    def sample(self) -> exp.Values:
+        """A VALUES list that has a value of each shape, so that its columns have the types of the whole list's."""
+        samples = [list(_shapes(column).values()) or [None] for column in self.columns]
+        rows = []
+        for number in range(max(map(len, samples))):
+            row = [_node(each[number] if number < len(each) else each[0]) for each in samples]
+            rows.append(exp.Tuple(expressions=row))
+        return exp.Values(expressions=rows)
+
+    def texts(self, column: int) -> list[str | None]:
+        """The values of a column without quotes: what a cast to the column's type reads."""
+        values = self.columns[column]
+        if any(value is not None and value.endswith("'") for value in values):
+            return [None if value is None else _plain(value[value.index("'") :]) for value in values]
+        return list(values)
+
+
+_LARGEST_INT = 2**31 - 1
+_Shape = tuple[str, int, int]
+
+
+def _shapes(column: Sequence[str | None]) -> dict[_Shape, str]:
+    """The shapes of a column's values, each with an example. Literals of one shape have one type."""
+    found: dict[_Shape, str] = {}
+    for value in set(column):
+        if value is not None:
+            found.setdefault(_shape(value), value)
+    return found
+
+
+def _shape(value: str) -> _Shape:
+    if value.endswith("'"):
+        return (value[: value.index("'")].strip().lower() or "text", 0, 0)
+    digits = value.lstrip("-")
+    if not digits[0].isdigit():
+        return ("boolean", 0, 0)
+    whole, point, fraction = digits.partition(".")
+    if point:
+        return ("number", 0 if whole == "0" else len(whole), len(fraction))
+    return ("number", -1 if int(whole) <= _LARGEST_INT else -2, 0)
+
+
+def _node(value: str | None) -> exp.Expr:
+    if value is None:
+        return exp.Null()
+    if value.endswith("'"):
+        text = exp.Literal.string(_plain(value[value.index("'") :]))
+        kind = value[: value.index("'")].strip()
+        return exp.cast(text, kind, dialect="spark") if kind else text
+    if value.upper() in ("TRUE", "FALSE"):
+        return exp.Boolean(this=value.upper() == "TRUE")
+    number = exp.Literal(this=value.lstrip("-"), is_string=False)
+    return exp.Neg(this=number) if value.startswith("-") else number
