@@ -157,7 +157,7 @@ def values_of(folded: exp.Literal) -> list[int] | list[str]:
     return ints_of(folded) if kind_of(folded) == "int" else texts_of(folded)
 
 
-def each_literal(node: exp.In) -> list[exp.Expr]:
+def each_literal(node: exp.In) -> list[exp.Expression]:
     """The elements of an IN, each as a node: for whoever has to look at them one by one."""
     folded = list_of(node)
     if folded is None:
@@ -203,7 +203,7 @@ class LiteralRows:
 
     def sample(self) -> exp.Values:
         """A VALUES list that has a value of each shape, so that its columns have the types of the whole list's."""
-        samples = [list(_shapes(column).values()) or [None] for column in self.columns]
+        samples: list[list[str | None]] = [[*_shapes(column).values()] or [None] for column in self.columns]
         rows = []
         for number in range(max(map(len, samples))):
             row = [_node(each[number] if number < len(each) else each[0]) for each in samples]
