@@ -1,4 +1,4 @@
-"""Writes what the documentation can take from the code: docs/python.md, and the error messages in docs/sql.md.
+"""Writes what the documentation can take from the code: docs/python.md, docs/system-tables.md, the messages in docs/sql.md.
 
     make docs
 
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import millpond
+from millpond.system.reference import markdown as system_tables
 
 DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"^```(sql|text)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -167,6 +168,7 @@ def main() -> None:
     sql = DOCS / "sql.md"
     sql.write_text(with_messages(sql.read_text()))
     (DOCS / "python.md").write_text(python_reference())
+    (DOCS / "system-tables.md").write_text(system_tables())
 
 
 if __name__ == "__main__":

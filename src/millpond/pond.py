@@ -27,7 +27,6 @@ from millpond.acts.change import insert_standard
 from millpond.acts.feed import transform as feed_transform
 from millpond.acts.functions import create_from_python, reader
 from millpond.acts.idle import declare as declare_idle
-from millpond.acts.show import time_value
 from millpond.acts.trigger import on as add_trigger
 from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
@@ -45,10 +44,9 @@ from millpond.errors import (
     UnknownPosition,
     brief,
 )
-from millpond.ingest.feed import FeedProgress, FeedRunner
+from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
-from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.process import ProcessBound
 from millpond.query.bind import Use
@@ -56,10 +54,11 @@ from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
-from millpond.results.triggers import Triggers, TriggerState
+from millpond.results.triggers import Triggers
 from millpond.sealed import BrokenSeal, unseal, write_sealed
 from millpond.sources.base import open_source
 from millpond.sql.parser import nested_too_deeply, parse
+from millpond.system.status import status as read_status
 from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
@@ -218,7 +217,8 @@ class Pond(ProcessBound):
         self.refresh()
         if table.lower() in self.catalog.queries:
             return self.catalog.queries[table.lower()].table.value(self.network.outlet(table).progress.complete)
-        return time_value(self.stream(table))
+        found = self.stream(table)
+        return found.definition.value(found.now)
 
     # -- continuous queries -----------------------------------------------------------------------------------------
 
@@ -390,52 +390,10 @@ class Pond(ProcessBound):
         return [] if pipeline is None else list(pipeline.durations)
 
     def status(self) -> dict[str, Any]:
-        """What the pond holds and does, as plain values."""
+        """What the pond holds and does, as plain values: rows of the system tables (docs/system-tables.md)."""
         self._check_open()
         self.refresh()
-        tables = {}
-        for name, table in self.streams().items():
-            version = table.rows.manifest.current
-            tables[name] = {
-                "rows": table.rows.snapshot().rows,
-                "tail_rows": table.rows.tail.rows,
-                "tail_bytes": table.rows.tail.bytes,
-                "archived_rows": version.rows,
-                "files": len(version.files),
-                "bytes": version.bytes,
-                "accepted": table.next_row,
-                "late": table.state.late,
-                "malformed": table.state.malformed,
-                "now": time_value(table),
-                "idle": is_idle(table),
-            }
-        queries = {}
-        for query in self.catalog.queries.values():
-            outlet = self.network.outlet(query.name)
-            queries[query.name] = {
-                "sent": outlet.next,
-                "paused": query.paused,
-                "problem": self.network.problem(query),
-                "complete_to": query.table.value(outlet.progress.complete),
-            }
-        pipeline = self._pipeline
-        return {
-            "pond": str(self.folder),
-            "written": self._lock.held or is_written(self.folder),
-            "tables": tables,
-            "standard_tables": sorted(t.name for t in self.catalog.standard.values()),
-            "feeds": self.feed_states(),
-            "queries": queries,
-            "triggers": [_trigger_state(state) for state in self.triggers.states()],
-            "pipeline": None
-            if pipeline is None
-            else {
-                "running": pipeline.alive,
-                "ready": pipeline.ready.is_set(),
-                "ticks": pipeline.ticks,
-                "error": str(pipeline.error) if pipeline.error else None,
-            },
-        }
+        return read_status(self)
 
     def close(self) -> None:
         """Stop feeds and pipeline and let go of the folder. Everything accepted is durable already."""
@@ -474,6 +432,11 @@ class Pond(ProcessBound):
             raise PondError(f'pond "{self.folder.name}" is closed', hint="Open it again with millpond.connect.")
 
     # -- for the stages ---------------------------------------------------------------------------------------------
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline, if this process has started one."""
+        return self._pipeline
 
     @property
     def owned(self) -> bool:
@@ -640,9 +603,9 @@ class Pond(ProcessBound):
 
     # -- feeds ------------------------------------------------------------------------------------------------------
 
-    def feed_states(self) -> dict[str, dict[str, Any]]:
-        """What each feed has done in this process."""
-        return {name: _feed_state(self._feeds.get(name)) for name in self.catalog.feeds}
+    def feed(self, name: str) -> FeedRunner | None:
+        """A feed, if it was started in this process."""
+        return self._feeds.get(name)
 
     def start_feed(self, feed: Feed) -> None:
         with self.work:
@@ -722,29 +685,3 @@ class Pond(ProcessBound):
         assert use.table.postgres is not None
         table = use.table.postgres_table or use.table.name
         return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
-
-
-def _trigger_state(state: TriggerState) -> dict[str, Any]:
-    return {
-        "query": state.trigger.query,
-        "target": state.trigger.target,
-        "sent": state.sent,
-        "lag": state.lag,
-        "missed": state.reached.missed,
-        "problem": state.reached.problem,
-    }
-
-
-def _feed_state(runner: FeedRunner | None) -> dict[str, Any]:
-    progress = runner.progress if runner is not None else FeedProgress()
-    running = runner is not None and runner.running
-    error = runner.error if runner is not None else None
-    return {
-        "state": "running" if running else "stopped" if error else "defined, not running here",
-        "running": running,
-        "read": progress.read,
-        "accepted": progress.accepted,
-        "rejected": progress.late + progress.malformed,
-        "trouble": progress.trouble,
-        "error": str(error) if error else None,
-    }

@@ -1,4 +1,4 @@
-"""CREATE, DROP and SHOW of user-defined functions, and what a function may ask of the pond.
+"""CREATE and DROP of user-defined functions, and what a function may ask of the pond.
 
 A function that can be found again as 'module:name' is a definition like any other: durable, and seen by every reader of
 the pond. Any other callable belongs to this process, which need not own the pond for it.
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from millpond.acts.ask import ask, plan_query
@@ -163,24 +162,6 @@ def _calls(sql: str, name: str) -> bool:
         return False
     tokens = tokenize(sql)
     return any(t.text.lower() == name and n.text == "(" for t, n in itertools.pairwise(tokens))
-
-
-def show(pond: Pond) -> Result:
-    rows = []
-    for function in pond.catalog.functions.values():
-        columns = ", ".join(f"{c.name} {c.type}" for c in function.returns)
-        rows.append(
-            {
-                "name": function.name,
-                "kind": function.kind,
-                "arguments": ", ".join(f"{a.name} {a.type}" for a in function.arguments),
-                "returns": columns if function.kind == "table" else str(function.returns.columns[0].type),
-                "nulls": "called" if function.nulls else "not called",
-                "python": function.python or "this process only",
-            }
-        )
-    names = ("name", "kind", "arguments", "returns", "nulls", "python")
-    return Result(pa.Table.from_pylist(rows, schema=pa.schema([(n, pa.string()) for n in names])))
 
 
 def _kind(function: Function) -> str:

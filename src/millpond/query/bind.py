@@ -32,6 +32,7 @@ from millpond.catalog import (
 from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.exact import make_exact
+from millpond.query.system import SCHEMA, SystemTable, find_system_table
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
@@ -68,7 +69,7 @@ class Use:
 
     name: str
     alias: str
-    table: StreamingTable | StandardTable | Source
+    table: StreamingTable | StandardTable | Source | SystemTable
     window: Window | None = None
     rejected: bool = False
     previous: tuple[Previous, ...] = ()
@@ -76,6 +77,12 @@ class Use:
     @property
     def columns(self) -> Schema:
         return REJECTED_COLUMNS if self.rejected else self.table.columns
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that can be named: those of the table, and the row number where rows have one."""
+        hidden = () if isinstance(self.table, SystemTable) else (SEQ,)
+        return [*self.columns.names, *hidden]
 
     @property
     def time_column(self) -> str | None:
@@ -98,15 +105,23 @@ class Bound:
     written: exp.Query | None = field(default=None, compare=False)
 
 
-def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
-    """Resolve a query. `sql` is the text it came from, for errors."""
+def bind(
+    query: exp.Expr,
+    catalog: Catalog,
+    sql: str,
+    *,
+    allow_sources: bool = False,
+    system: Mapping[str, SystemTable] | None = None,
+) -> Bound:
+    """Resolve a query. `sql` is the text it came from, for errors. `system` are the system tables it may read, by name
+    without schema; None for a query that may not read any."""
     tree = query.copy()
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     try:
         functions = _name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
-        uses = _name_relations(scopes, catalog, sql, allow_sources)
+        uses = _name_relations(scopes, catalog, sql, allow_sources, system)
         for scope in scopes:
             _rewrite_periods(scope, uses, sql)
             _expand_window_stars(scope, uses)
@@ -114,7 +129,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
         aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
         name_outputs(tree)
         rewrite_approximate(tree, functions, sql)
-        known: dict[str, object] = {u.name: dict.fromkeys([*u.columns.names, SEQ], "INT") for u in uses.values()}
+        known: dict[str, object] = {u.name: dict.fromkeys(u.names, "INT") for u in uses.values()}
         tree = qualify(
             tree,
             dialect=Millpond,
@@ -145,7 +160,13 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sources: bool) -> dict[str, Use]:
+def _name_relations(
+    scopes: list[Scope],
+    catalog: Catalog,
+    sql: str,
+    allow_sources: bool,
+    system: Mapping[str, SystemTable] | None,
+) -> dict[str, Use]:
     uses: dict[str, Use] = {}
     seen: set[int] = set()
     for scope in scopes:
@@ -153,7 +174,10 @@ def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sourc
             if not isinstance(source, exp.Table) or id(source) in seen or not isinstance(source.this, exp.Identifier):
                 continue
             seen.add(id(source))
-            use = _resolve(source, catalog, sql, len(uses), allow_sources)
+            if source.db.lower() == SCHEMA and not source.catalog:
+                use = _resolve_system(source, system, sql, len(uses))
+            else:
+                use = _resolve(source, catalog, sql, len(uses), allow_sources)
             uses[use.name] = use
             if not source.alias:
                 source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
@@ -162,14 +186,27 @@ def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sourc
             source.set("db", None)
             source.set("catalog", None)
             source.set("this", exp.to_identifier(use.name))
+        for column in scope.find_all(exp.Column):  # `millpond.queries.name`: the relation is known by its alias now
+            if column.db.lower() == SCHEMA and not column.catalog:
+                column.set("db", None)
     return uses
+
+
+def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, sql: str, number: int) -> Use:
+    table = find_system_table(node.name, system, sql=sql, span=span_of(node))
+    if node.meta.get(WINDOW) is not None:
+        raise UnsupportedSql(
+            f'"{table.name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
+        )
+    return Use(f"__r{number}", node.alias_or_name, table)
 
 
 def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sources: bool) -> Use:
     name = node.name
     window = node.meta.get(WINDOW)
     if node.args.get("db") is not None:
-        raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint="Tables of a pond have plain names.")
+        hint = f"Tables of a pond have plain names; those of schema {SCHEMA} describe the pond."
+        raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint=hint)
     table = catalog.relation(name)
     rejected = False
     if table is None and name.lower().endswith(REJECTED_SUFFIX):
@@ -494,7 +531,7 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                 names[alias] = list(outputs)
             elif source.name in uses:
                 use = uses[source.name]
-                names[alias] = [*use.columns.names, SEQ, *(p.name for p in use.previous)]
+                names[alias] = [*use.names, *(p.name for p in use.previous)]
         if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
             names[""] = list(scope.expression.named_selects)
         for column in scope.columns:
