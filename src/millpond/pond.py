@@ -419,7 +419,7 @@ class Pond(ProcessBound):
         self.network.finish([r for r in results if isinstance(r, str)])
         files = [r for r in results if not isinstance(r, str)]
         if files:
-            self._keeper.commit(self._round, files, self.streams())
+            self._keeper.commit(self._round, files, self.streams().values())
 
     # -- state ------------------------------------------------------------------------------------------------------
 
