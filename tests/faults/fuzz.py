@@ -179,9 +179,8 @@ def seeds() -> list[str]:
     """Statements that people write: the corpus, and those of the stories."""
     found = [case.sql for case in load_corpus()]
     for story in sorted((HERE.parent / "stories").rglob("*.story")):
-        for line in story.read_text(encoding="utf-8").splitlines():
-            if line.startswith(("> ", "? ", "! ", "?~ ")):
-                found.append(line.partition(" ")[2])
+        lines = story.read_text(encoding="utf-8").splitlines()
+        found += [line.partition(" ")[2] for line in lines if line.startswith(("> ", "? ", "! ", "?~ "))]
     return found
 
 
