@@ -30,13 +30,7 @@ from millpond.table.stream import StreamTable
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of appended rows: `accepted` ones are durable and visible; `late` and `malformed` ones are rejected.
-
-    Rejected rows are in `<table>_rejected`; `first_reason` is the reason of the first malformed one.
-
-    >>> Receipt("clicks", accepted=7, late=1, malformed=2).rejected
-    3
-    """
+    """What became of an offer: `accepted` rows are durable and visible; rejected ones are in `<table>_rejected`."""
 
     table: str
     accepted: int
@@ -46,7 +40,6 @@ class Receipt:
 
     @property
     def rejected(self) -> int:
-        """Late and malformed rows together."""
         return self.late + self.malformed
 
 
