@@ -57,7 +57,7 @@ format: $(STAMP) ## lay out the code and repair what ruff can repair
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
 
-docs: $(STAMP) ## write the Python reference and the error messages in the SQL reference anew
+docs: $(STAMP) ## write the references of Python, system tables and error messages anew
 	@$(BIN)/python scripts/write_docs.py
 
 clean: ## remove .venv, caches and build output

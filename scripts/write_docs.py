@@ -1,4 +1,4 @@
-"""Writes what the documentation can take from the code: docs/python.md, and the error messages in docs/sql.md.
+"""Writes what the documentation can take from the code: docs/python.md, docs/system-tables.md, the messages in docs/sql.md.
 
     make docs
 
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import millpond
+from millpond.system.reference import markdown as system_tables
 
 DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"^```(sql|text)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -73,8 +74,9 @@ def python_reference() -> str:
     lines = [
         "# Python reference",
         "",
-        "Made from the docstrings by `make docs`; do not edit it here. The examples are run by the tests. Everything is imported",
-        "from `millpond`. Summaries for windows in little memory, `millpond.synopses`, are in [synopses.md](synopses.md).",
+        "Made from the docstrings by `make docs`; do not edit it here. Everything is imported from `millpond`. The examples are",
+        "run by the tests; in them, `db` is an open pond, new for each example. Summaries for long windows in little memory,",
+        "`millpond.synopses`, are in [synopses.md](synopses.md).",
     ]
     told = {name for names in SECTIONS.values() for name in names}
     for title, names in SECTIONS.items():
@@ -83,7 +85,7 @@ def python_reference() -> str:
             if hasattr(millpond, name):
                 lines += _entry(name, getattr(millpond, name), 3)
     rest = [name for name in millpond.__all__ if name not in told]
-    errors = [name for name in rest if _is_error(getattr(millpond, name))]
+    errors = [name for name in rest if is_error(getattr(millpond, name))]
     other = [name for name in rest if name not in errors]
     if other:
         lines += ["", "## More"]
@@ -93,7 +95,7 @@ def python_reference() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is_error(thing: object) -> bool:
+def is_error(thing: object) -> bool:
     return inspect.isclass(thing) and issubclass(thing, Exception)
 
 
@@ -136,7 +138,7 @@ def _prose(text: str) -> list[str]:
     """A docstring as Markdown: examples, tables and drawings stand in blocks."""
     lines: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
-        if paragraph.lstrip().startswith(">>>"):
+        if paragraph.lstrip().startswith(">>>"):  # an example
             block = ["```pycon", *paragraph.splitlines(), "```"]
         elif any(re.search(r"\S {2,}\S", line) for line in paragraph.splitlines()):
             block = ["```text", *paragraph.splitlines(), "```"]
@@ -167,6 +169,7 @@ def main() -> None:
     sql = DOCS / "sql.md"
     sql.write_text(with_messages(sql.read_text()))
     (DOCS / "python.md").write_text(python_reference())
+    (DOCS / "system-tables.md").write_text(system_tables())
 
 
 if __name__ == "__main__":

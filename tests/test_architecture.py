@@ -23,7 +23,7 @@ VOCABULARY = {
     *("catalog_file", "codec", "process", "result", "sealed"),
 }
 
-STAGES = {"sql", "spark", "sources", "ingest", "table", "connectors", "results", "query", "network", "tick"}
+STAGES = {"sql", "spark", "sources", "ingest", "table", "connectors", "results", "query", "network", "tick", "system"}
 
 # A part is a module or folder directly in src/millpond. Each may import itself, the vocabulary, and:
 MAY_IMPORT: dict[str, set[str]] = {
@@ -47,6 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Shards are found by the same arithmetic as at the door.
     "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses"},
     "tick": {"table", "spark", "query", "network"},
+    # What the pond knows of itself as relations: it looks at every stage that has something to tell, and changes none.
+    "system": {"sources", "ingest", "table", "results", "query", "network", "tick", "lock"},
     # Wires the stages together, so it is the one part that sees them all.
     "pond": {*STAGES, "lock"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.

@@ -169,9 +169,9 @@ class Run:
 
     def _wait_for_spark(self) -> None:
         """What is evaluated while it starts is evaluated here, and would not start the workers."""
-        while not (pipeline := self.db.status()["pipeline"])["ready"]:
-            if not pipeline["running"]:
-                raise millpond.EngineError("Spark could not be started", detail=pipeline["error"])
+        while (pipeline := self.db.status()["pipeline"])["state"] != "running":
+            if pipeline["state"] != "starting":
+                raise millpond.EngineError("Spark could not be started", detail=pipeline["problem"])
             time.sleep(0.1)
 
     def _first_tick(self, tell: Callable[[str], None]) -> None:
@@ -180,7 +180,7 @@ class Run:
             try:
                 return self.db.tick()
             except millpond.EngineError:
-                if not self.db.status()["pipeline"]["running"]:
+                if self.db.status()["pipeline"]["state"] != "running":
                     raise
                 tell("Spark is still starting: the machine is busy")
 

@@ -169,11 +169,11 @@ class Watcher:
         """A pipeline that stopped would be waited for in vain."""
         state = db.status()
         pipeline = state["pipeline"]
-        if pipeline and not pipeline["running"]:
-            raise millpond.EngineError(f"the pipeline stopped: {pipeline['error']}")
+        if pipeline and pipeline["state"] in ("stopped", "failed"):
+            raise millpond.EngineError(f"the pipeline stopped: {pipeline['problem']}")
         for feed in state["feeds"].values():
-            if feed["error"]:
-                raise millpond.EngineError(f"the input is no longer read: {feed['error']}")
+            if feed["state"] == "failed":
+                raise millpond.EngineError(f"the input is no longer read: {feed['problem']}")
 
     def _see(self, moment: Moment, run: Run, road: Road) -> Seen:
         assert run.writer is not None

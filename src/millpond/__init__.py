@@ -22,18 +22,21 @@ from millpond.errors import (
     MillpondError,
     NotAPond,
     PondError,
+    ResultsGone,
     RowsRejected,
     SecondWriter,
     SqlError,
     SqlSyntaxError,
     TypeMismatch,
     UnknownName,
+    UnknownPosition,
     UnsupportedSql,
 )
 from millpond.ingest.intake import Receipt
 from millpond.pond import Pond, connect
 from millpond.query.functions import Reader, vectorized
 from millpond.result import Result
+from millpond.results.delivery import Cursor, Subscription
 
 __version__ = "0.1.0"
 
@@ -42,6 +45,7 @@ __all__ = [
     "CatalogError",
     "Config",
     "CorruptBlock",
+    "Cursor",
     "DiskFull",
     "EngineError",
     "ForkedPond",
@@ -56,12 +60,15 @@ __all__ = [
     "Reader",
     "Receipt",
     "Result",
+    "ResultsGone",
     "RowsRejected",
     "SecondWriter",
     "SqlError",
     "SqlSyntaxError",
+    "Subscription",
     "TypeMismatch",
     "UnknownName",
+    "UnknownPosition",
     "UnsupportedSql",
     "connect",
     "vectorized",

@@ -351,6 +351,10 @@ class Catalog:
         here = {k: v for k, v in other.functions.items() if v.python is None}
         return replace(self, functions={**self.functions, **here}) if here else self
 
+    def without_functions_here(self) -> Catalog:
+        """This catalog as it can be sent to another process: without the functions that only this one has."""
+        return replace(self, functions={k: v for k, v in self.functions.items() if v.python is not None})
+
     def without(self, name: str) -> Catalog:
         """Drop a relation; the feeds of a dropped table or source must have been dropped before."""
         key = name.lower()

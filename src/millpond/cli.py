@@ -311,24 +311,24 @@ def _watch(db: Pond, stop: threading.Event, seconds: float | None) -> None:
         else:
             typer.echo(line, err=True)
         for name, feed in state["feeds"].items():
-            if feed["error"] and name not in told:
+            if feed["state"] == "failed" and name not in told:
                 told.add(name)
-                typer.echo(f'\nfeed "{name}" stopped: {feed["error"]}', err=True)
+                typer.echo(f'\nfeed "{name}" failed: {feed["problem"]}', err=True)
         for line in trigger_lines(state):
             if line not in told:
                 told.add(line)
                 typer.echo(f"\n{line}", err=True)
         pipeline = state["pipeline"]
-        if pipeline and not pipeline["running"]:
-            raise MillpondError("the pipeline stopped", detail=pipeline["error"])
+        if pipeline and pipeline["state"] in ("stopped", "failed"):
+            raise MillpondError("the pipeline stopped", detail=pipeline["problem"])
 
 
 def status_line(state: dict[str, Any], rate: float) -> str:
     """One line on what a pond is doing."""
     tables = state["tables"].values()
-    total, tail = sum(t["rows"] for t in tables), sum(t["tail_rows"] for t in tables)
-    files, size = sum(t["files"] for t in tables), sum(t["bytes"] for t in tables)
-    rejected = sum(t["late"] + t["malformed"] for t in tables)
+    total, tail = sum(t["rows"] or 0 for t in tables), sum(t["tail_rows"] for t in tables)
+    files, size = sum(t["archived_files"] for t in tables), sum(t["archived_bytes"] for t in tables)
+    rejected = sum(t["rejected"] for t in tables)
     pipeline = state["pipeline"]
     return (
         f"{rate:>10,.0f} rows/s | {total:,} rows, {tail:,} in the tail | "
@@ -340,7 +340,7 @@ def phase_text(pipeline: dict[str, Any] | None) -> str:
     """What the pipeline is doing."""
     if pipeline is None:
         return "no pipeline"
-    if not pipeline["ready"]:
+    if pipeline["state"] == "starting":
         return "starting Spark"
     return f"{pipeline['ticks']} ticks" if pipeline["ticks"] else "nothing to archive yet"
 
@@ -362,14 +362,17 @@ def query_lines(state: dict[str, Any]) -> list[str]:
     for name, query in state["queries"].items():
         if query["problem"]:
             lines.append(f'query "{name}": {query["problem"].splitlines()[0]}')
-        elif query["paused"]:
+        elif query["state"] == "paused":
             lines.append(f'query "{name}": paused')
     return lines
 
 
 def feed_lines(state: dict[str, Any]) -> list[str]:
-    """Each feed, and whether it runs in this process."""
-    return [f'feed "{name}": {feed["error"] or feed["state"]}' for name, feed in state["feeds"].items()]
+    """Each feed, and whether it runs, as far as this process knows."""
+    return [
+        f'feed "{name}": {feed["problem"] or feed["state"] or "run by the process that writes the pond"}'
+        for name, feed in state["feeds"].items()
+    ]
 
 
 def trigger_lines(state: dict[str, Any]) -> list[str]:

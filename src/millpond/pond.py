@@ -27,7 +27,6 @@ from millpond.acts.change import insert_standard
 from millpond.acts.feed import transform as feed_transform
 from millpond.acts.functions import create_from_python, reader
 from millpond.acts.idle import declare as declare_idle
-from millpond.acts.show import time_value
 from millpond.acts.trigger import on as add_trigger
 from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
@@ -45,10 +44,9 @@ from millpond.errors import (
     UnknownPosition,
     brief,
 )
-from millpond.ingest.feed import FeedProgress, FeedRunner
+from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
-from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.process import ProcessBound
 from millpond.query.bind import Use
@@ -56,10 +54,11 @@ from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
-from millpond.results.triggers import Triggers, TriggerState
+from millpond.results.triggers import Triggers
 from millpond.sealed import BrokenSeal, unseal, write_sealed
 from millpond.sources.base import open_source
 from millpond.sql.parser import nested_too_deeply, parse
+from millpond.system.status import status as read_status
 from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
@@ -74,10 +73,10 @@ FORMAT = 2
 def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None, **settings: object) -> Pond:
     """Open the pond in the folder `path`, making it if it does not exist (unless `create` is False).
 
-    Settings are the fields of `millpond.config.Config`, for example `block_rows=100_000`. No JVM is started.
+    Settings are the fields of `Config`, for example `block_rows=100_000`. No JVM is started.
 
-    >>> import tempfile
-    >>> with connect(tempfile.mkdtemp()) as db:
+    >>> import millpond, tempfile
+    >>> with millpond.connect(tempfile.mkdtemp()) as db:
     ...     db.sql("SELECT 1 + 1 AS two").rows()
     [(2,)]
     """
@@ -145,7 +144,7 @@ def _half_made(name: str) -> bool:
 
 
 class Pond(ProcessBound):
-    """An open pond. Get one from `millpond.connect`; use it from any thread; close it, or use it in a `with`."""
+    """An open pond. Get one from `connect`; use it from any thread; close it, or use it in a `with`."""
 
     def __init__(self, folder: Path, config: Config, clock: Clock) -> None:
         self.folder = folder.resolve()
@@ -172,7 +171,13 @@ class Pond(ProcessBound):
     # -- asking and telling -----------------------------------------------------------------------------------------
 
     def sql(self, text: str) -> Result:
-        """Run one or more statements separated by `;`. Returns the result of the last."""
+        """Run one or more statements separated by `;`. Returns the result of the last.
+
+        >>> db.sql("CREATE TABLE owners (vid INT, owner STRING); INSERT INTO owners VALUES (1, 'Ada'), (2, 'Bert')")
+        2 rows inserted
+        >>> db.sql("SELECT owner FROM owners WHERE vid = 1").rows()
+        [('Ada',)]
+        """
         self._check_open()
         result = Result()
         try:
@@ -188,6 +193,11 @@ class Pond(ProcessBound):
 
         `rows` is an Arrow table, a pandas frame, or a list of dicts or tuples. Late and malformed rows of a streaming
         table go to `<table>_rejected`; the receipt counts them.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t")
+        >>> receipt = db.append("clicks", [("/home", 10), ("/order", 12), ("/home", 11)])
+        >>> receipt.accepted, receipt.late
+        (2, 1)
         """
         self._check_open()
         self.own()
@@ -200,7 +210,7 @@ class Pond(ProcessBound):
         return receipt
 
     def advance(self, table: str, time: Any) -> None:
-        """A heartbeat: nothing earlier than `time` is still to come, so `now` is at least `time`."""
+        """A heartbeat: nothing earlier than `time` is still to come. It raises the table's watermark to `time`."""
         self._check_open()
         self.own()
         self.intake(table).advance(to_ticks(time, self.catalog.streaming_table(table)))
@@ -208,22 +218,32 @@ class Pond(ProcessBound):
     def idle(self, table: str, idle: bool = True) -> None:
         """Declare that a table is idle: until it accepts a row it does not hold back queries that join it with others.
 
-        At each tick its time moves to that of those others, like after a heartbeat.
+        At each tick its watermark moves to that of those others, as after a heartbeat. `idle=False` ends it.
         """
         self._check_open()
         declare_idle(self, table, idle)
 
     def now(self, table: str) -> Any:
-        """The table's time: nothing earlier is still to come. None before its first row."""
+        """The watermark of a table, None before its first row. Of a continuous query: its results are complete below it.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL '5' SECOND")
+        >>> _ = db.append("clicks", [("/home", 100)])
+        >>> db.now("clicks")
+        95
+        >>> db.advance("clicks", 101)
+        >>> db.now("clicks")
+        101
+        """
         self.refresh()
         if table.lower() in self.catalog.queries:
             return self.catalog.queries[table.lower()].table.value(self.network.outlet(table).progress.complete)
-        return time_value(self.stream(table))
+        found = self.stream(table)
+        return found.definition.value(found.now)
 
     # -- continuous queries -----------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Evaluate the continuous queries over everything accepted so far: by the pipeline if it runs, else here."""
+        """Evaluate the continuous queries over everything accepted so far: by the pipeline if it runs, else in this process."""
         self._check_open()
         self.own()
         if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
@@ -247,8 +267,11 @@ class Pond(ProcessBound):
     def subscribe(self, query: str, *, after: int | None = None, since: Any = None) -> Subscription:
         """Results of a continuous query as they appear: iterate over it; `close` ends it.
 
-        It starts with the next result; with `after` behind the result of that position, with `since` at that time. Whoever
-        subscribes in the process that owns the pond starts the pipeline by that.
+        It starts with the next result; with `after`, after the result of that position; with `since`, at that time. In the
+        process that writes the pond it starts the pipeline, which needs Java.
+
+            for batch in db.subscribe("orders"):
+                print(batch.rows())
         """
         self._check_open()
         self.refresh()
@@ -260,8 +283,17 @@ class Pond(ProcessBound):
     def resume(self, query: str, *, after: int | None = None, since: Any = None) -> Cursor:
         """A cursor over the results of a continuous query: `fetch` gives what is new since the last time.
 
-        Without `after` it starts with the oldest result that is kept. `position` says where it stands; keep it to go on
-        later, in this process or another.
+        Without `after` or `since` it starts with the oldest result that is kept. Keep its `position` to continue later, in
+        this process or another.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t")
+        >>> _ = db.sql("CREATE CONTINUOUS QUERY orders AS SELECT page FROM clicks [NOW] WHERE page = '/order' SAMPLE REALTIME")
+        >>> _ = db.append("clicks", [("/order", 1), ("/order", 2), ("/home", 3)])
+        >>> db.tick()
+        >>> db.resume("orders").fetch().rows()
+        [('/order', 1, 0), ('/order', 2, 1)]
+        >>> db.resume("orders", after=0).fetch().rows()
+        [('/order', 2, 1)]
         """
         self._check_open()
         self.refresh()
@@ -270,9 +302,12 @@ class Pond(ProcessBound):
     def on(self, query: str, do: Callable[[dict[str, Any]], object] | str) -> None:
         """From now on hand each result row of a continuous query to `do`, in order and at least once.
 
-        A callable gets a dict of "id", "query", "instant" and the columns, in a thread of its own, and lives as long as this
-        process. A text is durable: an address that rows are posted to, or '<module>:<function>'. Rows that come again
-        have the same id.
+        A callable gets a dict of "id", "query", "instant" and the columns, in a thread of its own; the trigger lives as long as
+        this process. A text is durable: an address that rows are posted to, or '<module>:<function>'. A row that is sent
+        again has the same id.
+
+            db.on("jams", lambda row: print(row["seg"], row["speed"]))
+            db.on("jams", "https://alarms.example/jams")
         """
         self._check_open()
         add_trigger(self, query, do)
@@ -293,8 +328,12 @@ class Pond(ProcessBound):
         """Let SQL call a Python function: of kind 'scalar', 'aggregate' or 'table'.
 
         `arguments` are types, or pairs of name and type; `returns` is a type, or the columns of a table function. With `nulls`
-        it is called for NULLs too. What can be found as 'module:name' is durable, anything else lives as long as this
-        process.
+        it is called for NULLs too. A function that can be imported as 'module:name' is stored in the pond; any other
+        lives as long as this process.
+
+        >>> _ = db.create_function("shout", lambda text: text.upper() + "!", arguments=["STRING"], returns="STRING")
+        >>> db.sql("SELECT shout('hello') AS said").rows()
+        [('HELLO!',)]
         """
         self._check_open()
         return create_from_python(
@@ -335,7 +374,7 @@ class Pond(ProcessBound):
                 self.start_feed(feed)
 
     def archive(self, timeout: float = 600.0) -> None:
-        """Move everything accepted so far into the archive now: through the pipeline if it runs, else in place."""
+        """Move everything accepted so far into the archive now: through the pipeline if it runs, else in this process."""
         self._check_open()
         self.own()
         if self._pipeline is not None and self._pipeline.alive:
@@ -380,7 +419,7 @@ class Pond(ProcessBound):
         self.network.finish([r for r in results if isinstance(r, str)])
         files = [r for r in results if not isinstance(r, str)]
         if files:
-            self._keeper.commit(self._round, files, self.streams())
+            self._keeper.commit(self._round, files, self.streams().values())
 
     # -- state ------------------------------------------------------------------------------------------------------
 
@@ -390,55 +429,13 @@ class Pond(ProcessBound):
         return [] if pipeline is None else list(pipeline.durations)
 
     def status(self) -> dict[str, Any]:
-        """What the pond holds and does, as plain values."""
+        """What the pond holds and does, as plain values: rows of the system tables (docs/system-tables.md)."""
         self._check_open()
         self.refresh()
-        tables = {}
-        for name, table in self.streams().items():
-            version = table.rows.manifest.current
-            tables[name] = {
-                "rows": table.rows.snapshot().rows,
-                "tail_rows": table.rows.tail.rows,
-                "tail_bytes": table.rows.tail.bytes,
-                "archived_rows": version.rows,
-                "files": len(version.files),
-                "bytes": version.bytes,
-                "accepted": table.next_row,
-                "late": table.state.late,
-                "malformed": table.state.malformed,
-                "now": time_value(table),
-                "idle": is_idle(table),
-            }
-        queries = {}
-        for query in self.catalog.queries.values():
-            outlet = self.network.outlet(query.name)
-            queries[query.name] = {
-                "sent": outlet.next,
-                "paused": query.paused,
-                "problem": self.network.problem(query),
-                "complete_to": query.table.value(outlet.progress.complete),
-            }
-        pipeline = self._pipeline
-        return {
-            "pond": str(self.folder),
-            "written": self._lock.held or is_written(self.folder),
-            "tables": tables,
-            "standard_tables": sorted(t.name for t in self.catalog.standard.values()),
-            "feeds": self.feed_states(),
-            "queries": queries,
-            "triggers": [_trigger_state(state) for state in self.triggers.states()],
-            "pipeline": None
-            if pipeline is None
-            else {
-                "running": pipeline.alive,
-                "ready": pipeline.ready.is_set(),
-                "ticks": pipeline.ticks,
-                "error": str(pipeline.error) if pipeline.error else None,
-            },
-        }
+        return read_status(self)
 
     def close(self) -> None:
-        """Stop feeds and pipeline and let go of the folder. Everything accepted is durable already."""
+        """Stop feeds and pipeline and release the folder. Everything accepted is durable already."""
         if self._closed:
             return
         self._closed = True
@@ -474,6 +471,11 @@ class Pond(ProcessBound):
             raise PondError(f'pond "{self.folder.name}" is closed', hint="Open it again with millpond.connect.")
 
     # -- for the stages ---------------------------------------------------------------------------------------------
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline, if this process has started one."""
+        return self._pipeline
 
     @property
     def owned(self) -> bool:
@@ -640,9 +642,9 @@ class Pond(ProcessBound):
 
     # -- feeds ------------------------------------------------------------------------------------------------------
 
-    def feed_states(self) -> dict[str, dict[str, Any]]:
-        """What each feed has done in this process."""
-        return {name: _feed_state(self._feeds.get(name)) for name in self.catalog.feeds}
+    def feed(self, name: str) -> FeedRunner | None:
+        """A feed, if it was started in this process."""
+        return self._feeds.get(name)
 
     def start_feed(self, feed: Feed) -> None:
         with self.work:
@@ -722,29 +724,3 @@ class Pond(ProcessBound):
         assert use.table.postgres is not None
         table = use.table.postgres_table or use.table.name
         return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
-
-
-def _trigger_state(state: TriggerState) -> dict[str, Any]:
-    return {
-        "query": state.trigger.query,
-        "target": state.trigger.target,
-        "sent": state.sent,
-        "lag": state.lag,
-        "missed": state.reached.missed,
-        "problem": state.reached.problem,
-    }
-
-
-def _feed_state(runner: FeedRunner | None) -> dict[str, Any]:
-    progress = runner.progress if runner is not None else FeedProgress()
-    running = runner is not None and runner.running
-    error = runner.error if runner is not None else None
-    return {
-        "state": "running" if running else "stopped" if error else "defined, not running here",
-        "running": running,
-        "read": progress.read,
-        "accepted": progress.accepted,
-        "rejected": progress.late + progress.malformed,
-        "trouble": progress.trouble,
-        "error": str(error) if error else None,
-    }

@@ -301,7 +301,7 @@ def _check_counts(db: Pond, status: dict[str, Any], wanted: Expected) -> None:
     assert status["accepted"] + status["late"] + status["malformed"] == offered
     assert status["rows"] == status["tail_rows"] + status["archived_rows"]
     assert status["rows"] == db.sql(f"SELECT count(*) FROM {TABLE}").rows()[0][0]
-    assert status["now"] == wanted.now
+    assert db.now(TABLE) == wanted.now
 
 
 def _check_rows(found: pa.Table, wanted: Expected, ledger: Ledger) -> None:

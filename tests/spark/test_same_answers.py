@@ -252,7 +252,7 @@ def test_the_pipeline_archives(traffic: millpond.Pond) -> None:
     assert totals(traffic) == before
     assert (state["tables"]["r"]["tail_rows"], state["tables"]["r"]["archived_rows"]) == (0, 5000)
     assert state["pipeline"]["ticks"] > 0
-    assert state["pipeline"]["error"] is None
+    assert state["pipeline"]["problem"] is None
     assert traffic.sql("SELECT count(*) FROM r_rejected").rows() == [(1,)]
     assert traffic.sql("SELECT count(*) FROM r WHERE k = 5").rows() == [(52,)]
 

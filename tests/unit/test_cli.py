@@ -113,9 +113,9 @@ def test_status(pond: str) -> None:
     shown = run("status", "--pond", pond)
     assert shown.exit_code == 0
     assert shown.stdout.splitlines()[:2] == [f"pond {Path(pond).resolve()}", "Nobody writes it now."]
-    assert " r    | streaming table |    2 | 1   | forever | 1 second |        0" in shown.stdout
+    assert " r    | streaming table |    2 | 1         | forever | 1 second |        0" in shown.stdout
     table = run("status", "--pond", pond, "--format", "csv").stdout
-    assert table == "name,kind,rows,now,range,lateness,rejected\nr,streaming table,2,1,forever,1 second,0\n"
+    assert table == "name,kind,rows,watermark,range,lateness,rejected\nr,streaming table,2,1,forever,1 second,0\n"
     state = json.loads(run("status", "--pond", pond, "--format", "json").stdout)
     assert state["tables"]["r"]["rows"] == 2
     assert state["written"] is False
@@ -150,7 +150,7 @@ def test_status_names_the_writer(pond: str) -> None:
 
 
 def test_the_live_line() -> None:
-    table = {"rows": 1500, "tail_rows": 20, "files": 3, "bytes": 2_500_000, "late": 1, "malformed": 2}
+    table = {"rows": 1500, "tail_rows": 20, "archived_files": 3, "archived_bytes": 2_500_000, "rejected": 3}
     state = {
         "tables": {"r": table},
         "queries": {"a": {"sent": 1200, "problem": None}, "b": {"sent": 34, "problem": "no"}},
@@ -160,11 +160,11 @@ def test_the_live_line() -> None:
         "     1,234 rows/s | 1,500 rows, 20 in the tail | 3 files, 2.5 MB | 3 rejected | "
         "2 continuous queries (1 in trouble), 1,234 results sent | no pipeline"
     )
-    state["pipeline"] = {"ticks": 7, "ready": True}
+    state["pipeline"] = {"ticks": 7, "state": "running"}
     assert status_line(state, 0).endswith("| 7 ticks")
-    state["pipeline"] = {"ticks": 0, "ready": True}
+    state["pipeline"] = {"ticks": 0, "state": "running"}
     assert status_line(state, 0).endswith("| nothing to archive yet")
-    state["pipeline"] = {"ticks": 0, "ready": False}
+    state["pipeline"] = {"ticks": 0, "state": "starting"}
     assert status_line(state, 0).endswith("| starting Spark")
 
 
@@ -190,10 +190,9 @@ def test_a_feed_made_from_the_shell_says_how_to_run_it(pond: str, tmp_path: Path
         'source "s" created\nfeed "r_from_s" created: rows of "s" flow into "r"\n'
         f"This command ends now: start `millpond run --pond {pond}` to let them flow.\n"
     )
-    assert 'feed "r_from_s": defined, not running here\n' in run("status", "--pond", pond).stdout
+    assert 'feed "r_from_s": stopped\n' in run("status", "--pond", pond).stdout
     feeds = json.loads(run("status", "--pond", pond, "--format", "json").stdout)["feeds"]
-    assert feeds["r_from_s"]["state"] == "defined, not running here"
-    assert feeds["r_from_s"]["running"] is False
+    assert feeds["r_from_s"]["state"] == "stopped"
 
 
 def test_who_waits_for_spark_is_told(pond: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +316,9 @@ def test_wrong_subscriptions(asked: str) -> None:
 def test_status_counts_queries(asked: str) -> None:
     assert run("status", "--pond", asked).stdout.splitlines()[-1] == "1 continuous query, 5 results sent"
     queries = json.loads(run("status", "--pond", asked, "--format", "json").stdout)["queries"]
-    assert queries == {"q": {"sent": 5, "paused": False, "problem": None, "complete_to": 6}}
+    assert list(queries) == ["q"]
+    shown = {name: queries["q"][name] for name in ("sent", "state", "problem", "frontier")}
+    assert shown == {"sent": 5, "state": "running", "problem": None, "frontier": "6"}
 
 
 def test_status_tells_what_is_wrong_with_triggers(asked: str) -> None:

@@ -112,5 +112,5 @@ def test_a_poisonous_row_is_rejected_alone(db: millpond.Pond, tmp_path: Path) ->
         assert (place, row) == ("a.csv:2", '{"a": 0, "t": 2}')
         assert "zero" in reason.lower()
         shown = db.sql("SHOW FEEDS")
-        assert shown.columns == ["name", "source", "table", "state", "rejected", "trouble", "sql"]
+        assert shown.columns == ["name", "source", "table", "state", "rejected", "problem", "sql"]
         assert [row[:-1] for row in shown.rows()] == [("z_from_s", "s", "z", "running", 1, None)]

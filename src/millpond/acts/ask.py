@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond import catalog_file
-from millpond.catalog import Source
+from millpond.catalog import StandardTable, StreamingTable
 from millpond.errors import CatalogError, EngineError, UnsupportedSql
 from millpond.query.bind import Bound, bind
 from millpond.query.explain import explain
@@ -19,6 +19,7 @@ from millpond.query.plan import Plan, make_plan, only_here
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.sql.translate import NotOnDuckDB
+from millpond.system.registry import SystemShelf, system_tables
 
 if TYPE_CHECKING:
     from millpond.pond import Pond
@@ -30,14 +31,14 @@ def select(pond: Pond, statement: st.Select) -> Result:
 
 def plan_query(pond: Pond, query: exp.Expr, sql: str) -> Plan:
     pond.refresh()
-    bound = bind(query, pond.catalog, sql)
+    bound = bind(query, pond.catalog, sql, system=system_tables())
     return _plan_bound(pond, bound)
 
 
 def _plan_bound(pond: Pond, bound: Bound) -> Plan:
     config = pond.config
     with _while_it_is_there(pond, bound):
-        return make_plan(bound, pond, engine=config.engine, large_rows=config.large_rows)
+        return make_plan(bound, SystemShelf(pond), engine=config.engine, large_rows=config.large_rows)
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def _while_it_is_there(pond: Pond, bound: Bound) -> Iterator[None]:
         there = {t.folder for t in catalog.streaming.values()} | {t.folder for t in catalog.standard.values()}
         there |= {q.folder for q in catalog.queries.values()}
         for use in bound.uses.values():
-            if not isinstance(use.table, Source) and use.table.folder not in there:
+            if isinstance(use.table, StreamingTable | StandardTable) and use.table.folder not in there:
                 raise CatalogError(
                     f'table "{use.table.name}" was dropped', detail="It was being read.", hint="Ask another one."
                 ) from None

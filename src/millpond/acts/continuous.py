@@ -1,4 +1,4 @@
-"""CREATE, ALTER, PAUSE, RESUME and DROP of continuous queries and streaming views; what they are and hold."""
+"""CREATE, ALTER, PAUSE, RESUME and DROP of continuous queries and streaming views; EXPLAIN of one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
-from millpond.duration import describe
 from millpond.errors import CatalogError, MillpondError, SqlError
 from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, without_stars
-from millpond.network.run.explain import explain_query, state_rows
+from millpond.network.run.explain import explain_query
 from millpond.query.bounds import to_ticks
 from millpond.result import Result
 from millpond.schema import Column, Schema
@@ -172,46 +171,6 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
     pond.network.settle()
     pond.network.discard(outlet)
     return Result(message=f'{kind} "{query.name}" dropped')
-
-
-def show(pond: Pond, statement: st.Show) -> Result:
-    views = statement.kind == "streaming views"
-    rows = []
-    for query in pond.catalog.queries.values():
-        if query.view != views:
-            continue
-        outlet = pond.network.outlet(query.name)
-        failure = pond.network.state.failed.get(query.folder)
-        problem = pond.network.problem(query)
-        rows.append(
-            {
-                "name": query.name,
-                "state": "failed" if failure else "paused" if query.paused else "running",
-                "sample": "realtime" if query.slide is None else describe(query.slide),
-                "sends": query.form,
-                "sent": outlet.next,
-                "last_instant": _time(query, outlet.progress.last),
-                "complete_to": _time(query, outlet.progress.complete),
-                "problem": problem.splitlines()[0] if problem else None,
-                "sql": " ".join(query.sql.split()),
-            }
-        )
-    schema = pa.schema(
-        [(n, pa.int64() if n == "sent" else pa.string()) for n in
-         ("name", "state", "sample", "sends", "sent", "last_instant", "complete_to", "problem", "sql")]
-    )  # fmt: skip
-    return Result(pa.Table.from_pylist(rows, schema=schema))
-
-
-def _time(query: ContinuousQuery, ticks: int | None) -> str | None:
-    return None if ticks is None else query.table.shown(ticks)
-
-
-def show_state(pond: Pond, statement: st.Show) -> Result:
-    with pond.work:
-        if pond.owned:
-            pond.network.sync()
-        return Result(state_rows(pond.network))
 
 
 def explain(pond: Pond, statement: st.ExplainQuery) -> Result:

@@ -1,4 +1,4 @@
-"""CREATE, DROP and SHOW of user-defined functions, and what a function may ask of the pond.
+"""CREATE and DROP of user-defined functions, and what a function may ask of the pond.
 
 A function that can be found again as 'module:name' is a definition like any other: durable, and seen by every reader of
 the pond. Any other callable belongs to this process, which need not own the pond for it.
@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from millpond.acts.ask import ask, plan_query
 from millpond.catalog import Catalog, Function
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql
-from millpond.query.allowed import OWN
 from millpond.query.functions import Reader, check, find, place_of, wants_reader
 from millpond.result import Result
 from millpond.schema import Column, DataType, Schema
@@ -26,12 +24,12 @@ from millpond.sql.define import folded
 from millpond.sql.dialect import DIALECT, read_tree, tokenize
 from millpond.sql.parser import parse
 from millpond.sql.rules import FUNCTIONS
-from millpond.sql.spark_functions import BUILT_IN
 
 if TYPE_CHECKING:
     from millpond.pond import Pond
 
 KINDS = ("scalar", "aggregate", "table")
+_OWN = ("prev", "valid", "period", "now")  # what a query understands besides Spark's functions
 _numbers = itertools.count(1)
 
 
@@ -115,7 +113,7 @@ def _check_free(name: str, arguments: int) -> None:
     """A name must not mean something in Spark's SQL: a query would never reach the user's function."""
     if not name.isidentifier() or name.startswith("_"):
         raise CatalogError(f'"{name}" cannot be the name of a function', hint="Use letters, digits and underscores.")
-    if name in OWN or name in BUILT_IN or name in FUNCTIONS or name.upper() in DIALECT.parser_class.FUNCTIONS:
+    if name in _OWN or name in FUNCTIONS or name.upper() in DIALECT.parser_class.FUNCTIONS:
         taken = True
     else:
         text = f"SELECT {name}({', '.join(['1'] * arguments)})"
@@ -164,24 +162,6 @@ def _calls(sql: str, name: str) -> bool:
         return False
     tokens = tokenize(sql)
     return any(t.text.lower() == name and n.text == "(" for t, n in itertools.pairwise(tokens))
-
-
-def show(pond: Pond) -> Result:
-    rows = []
-    for function in pond.catalog.functions.values():
-        columns = ", ".join(f"{c.name} {c.type}" for c in function.returns)
-        rows.append(
-            {
-                "name": function.name,
-                "kind": function.kind,
-                "arguments": ", ".join(f"{a.name} {a.type}" for a in function.arguments),
-                "returns": columns if function.kind == "table" else str(function.returns.columns[0].type),
-                "nulls": "called" if function.nulls else "not called",
-                "python": function.python or "this process only",
-            }
-        )
-    names = ("name", "kind", "arguments", "returns", "nulls", "python")
-    return Result(pa.Table.from_pylist(rows, schema=pa.schema([(n, pa.string()) for n in names])))
 
 
 def _kind(function: Function) -> str:

@@ -1,15 +1,12 @@
-"""ON <query> DO ..., its twin in Python, and SHOW TRIGGERS."""
+"""ON <query> DO ..., and its twin in Python."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from millpond.catalog import Trigger, folder_name
 from millpond.errors import CatalogError
-from millpond.lock import is_written
 from millpond.result import Result
 from millpond.results.triggers import check_address, check_columns, find_callable
 from millpond.sql import statements as st
@@ -72,24 +69,3 @@ def drop(pond: Pond, statement: st.DropTrigger) -> Result:
         if len(changed.triggers) < len(pond.catalog.triggers):
             pond.change_catalog(changed)
     return Result(message=f'{count} trigger{"" if count == 1 else "s"} of "{query.name}" dropped')
-
-
-def show(pond: Pond) -> Result:
-    runs = is_written(pond.folder)
-    rows = [
-        {
-            "query": s.trigger.query,
-            "do": s.trigger.kind,
-            "target": s.trigger.target,
-            "state": "stopped" if not runs else "retrying" if s.reached.problem else "running",
-            "sent": s.sent,
-            "lag": s.lag,
-            "missed": s.reached.missed,
-            "problem": s.reached.problem,
-        }
-        for s in pond.triggers.states()
-    ]
-    numbers = ("sent", "lag", "missed")
-    names = ("query", "do", "target", "state", *numbers, "problem")
-    schema = pa.schema([(n, pa.int64() if n in numbers else pa.string()) for n in names])
-    return Result(pa.Table.from_pylist(rows, schema=schema))

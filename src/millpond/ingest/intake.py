@@ -30,7 +30,13 @@ from millpond.table.stream import StreamTable
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of an offer: `accepted` rows are durable and visible; rejected ones are in `<table>_rejected`."""
+    """What became of appended rows: `accepted` ones are durable and visible; `late` and `malformed` ones are rejected.
+
+    Rejected rows are in `<table>_rejected`; `first_reason` is the reason of the first malformed one.
+
+    >>> Receipt("clicks", accepted=7, late=1, malformed=2).rejected
+    3
+    """
 
     table: str
     accepted: int
@@ -40,6 +46,7 @@ class Receipt:
 
     @property
     def rejected(self) -> int:
+        """Late and malformed rows together."""
         return self.late + self.malformed
 
 

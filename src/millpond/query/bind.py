@@ -5,7 +5,7 @@ table, through which window. Engines then only have to provide those relations. 
 with the place in the SQL.
 
 A window shows the explicit columns: `*` over it leaves out the time column, which can still be named. `PREV(c)` becomes a
-column of the relation behind its use, and `NOW()` over a window a placeholder for the instant (`instant`).
+column of the relation behind its use, and `NOW()` over a window a constant that stands for the instant.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ from millpond.catalog import (
     StreamingTable,
 )
 from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
-from millpond.query.allowed import check_allowed
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.exact import make_exact
-from millpond.query.instant import placeholder
+from millpond.query.system import SCHEMA, SystemTable, find_system_table
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
+from millpond.sql.rules.terms import STANDS_FOR_ANOTHER
 from millpond.sql.statements import Window
+
+INSTANT = 4611686018427387847  # stands for NOW() in a bound tree, until `at_instant` puts the time there
+INSTANT_TEXT = "2261-12-31 23:59:59.987654"  # the same for TIMESTAMPs
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Use:
 
     name: str
     alias: str
-    table: StreamingTable | StandardTable | Source
+    table: StreamingTable | StandardTable | Source | SystemTable
     window: Window | None = None
     rejected: bool = False
     previous: tuple[Previous, ...] = ()
@@ -74,6 +77,12 @@ class Use:
     @property
     def columns(self) -> Schema:
         return REJECTED_COLUMNS if self.rejected else self.table.columns
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that can be named: those of the table, and the row number where rows have one."""
+        hidden = () if isinstance(self.table, SystemTable) else (SEQ,)
+        return [*self.columns.names, *hidden]
 
     @property
     def time_column(self) -> str | None:
@@ -96,16 +105,23 @@ class Bound:
     written: exp.Query | None = field(default=None, compare=False)
 
 
-def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = False) -> Bound:
-    """Resolve a query. `sql` is the text it came from, for errors."""
+def bind(
+    query: exp.Expr,
+    catalog: Catalog,
+    sql: str,
+    *,
+    allow_sources: bool = False,
+    system: Mapping[str, SystemTable] | None = None,
+) -> Bound:
+    """Resolve a query. `sql` is the text it came from, for errors. `system` are the system tables it may read, by name
+    without schema; None for a query that may not read any."""
     tree = query.copy()
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     try:
-        check_allowed(tree, catalog, sql)
         functions = _name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
-        uses = _name_relations(scopes, catalog, sql, allow_sources)
+        uses = _name_relations(scopes, catalog, sql, allow_sources, system)
         for scope in scopes:
             _rewrite_periods(scope, uses, sql)
             _expand_window_stars(scope, uses)
@@ -113,7 +129,7 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
         aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
         name_outputs(tree)
         rewrite_approximate(tree, functions, sql)
-        known: dict[str, object] = {u.name: dict.fromkeys([*u.columns.names, SEQ], "INT") for u in uses.values()}
+        known: dict[str, object] = {u.name: dict.fromkeys(u.names, "INT") for u in uses.values()}
         tree = qualify(
             tree,
             dialect=Millpond,
@@ -144,7 +160,13 @@ def bind(query: exp.Expr, catalog: Catalog, sql: str, *, allow_sources: bool = F
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sources: bool) -> dict[str, Use]:
+def _name_relations(
+    scopes: list[Scope],
+    catalog: Catalog,
+    sql: str,
+    allow_sources: bool,
+    system: Mapping[str, SystemTable] | None,
+) -> dict[str, Use]:
     uses: dict[str, Use] = {}
     seen: set[int] = set()
     for scope in scopes:
@@ -152,7 +174,10 @@ def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sourc
             if not isinstance(source, exp.Table) or id(source) in seen or not isinstance(source.this, exp.Identifier):
                 continue
             seen.add(id(source))
-            use = _resolve(source, catalog, sql, len(uses), allow_sources)
+            if source.db.lower() == SCHEMA and not source.catalog:
+                use = _resolve_system(source, system, sql, len(uses))
+            else:
+                use = _resolve(source, catalog, sql, len(uses), allow_sources)
             uses[use.name] = use
             if not source.alias:
                 source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
@@ -161,26 +186,27 @@ def _name_relations(scopes: list[Scope], catalog: Catalog, sql: str, allow_sourc
             source.set("db", None)
             source.set("catalog", None)
             source.set("this", exp.to_identifier(use.name))
-    _check_resolved(scopes, uses, catalog, sql)
+        for column in scope.find_all(exp.Column):  # `millpond.queries.name`: the relation is known by its alias now
+            if column.db.lower() == SCHEMA and not column.catalog:
+                column.set("db", None)
     return uses
 
 
-def _check_resolved(scopes: list[Scope], uses: Mapping[str, Use], catalog: Catalog, sql: str) -> None:
-    """Every name in FROM must be a table of the pond or a CTE by now. Another would be looked up by the engine, which knows
-    more relations than a pond has: files, for one."""
-    known = {
-        id(node) for scope in scopes for node, source in scope.selected_sources.values() if isinstance(source, Scope)
-    }
-    for node in scopes[-1].expression.find_all(exp.Table):
-        if node.name not in uses and id(node) not in known and isinstance(node.this, exp.Identifier):
-            raise UnknownName("table", node.name, catalog.relation_names(), sql=sql, span=span_of(node))
+def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, sql: str, number: int) -> Use:
+    table = find_system_table(node.name, system, sql=sql, span=span_of(node))
+    if node.meta.get(WINDOW) is not None:
+        raise UnsupportedSql(
+            f'"{table.name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
+        )
+    return Use(f"__r{number}", node.alias_or_name, table)
 
 
 def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sources: bool) -> Use:
     name = node.name
     window = node.meta.get(WINDOW)
     if node.args.get("db") is not None:
-        raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint="Tables of a pond have plain names.")
+        hint = f"Tables of a pond have plain names; those of schema {SCHEMA} describe the pond."
+        raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint=hint)
     table = catalog.relation(name)
     rejected = False
     if table is None and name.lower().endswith(REJECTED_SUFFIX):
@@ -419,7 +445,9 @@ def _rewrite_now(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
         for node in list(scope.find_all(exp.CurrentTimestamp, exp.Anonymous)):
             if isinstance(node, exp.Anonymous) and not _is_call(node, "NOW", 0):
                 continue
-            node.replace(placeholder(whole))
+            literal = exp.Literal.number(INSTANT) if whole else exp.Literal.string(INSTANT_TEXT)
+            literal.meta[STANDS_FOR_ANOTHER] = whole
+            node.replace(exp.cast(literal, "bigint" if whole else "timestamp"))
 
 
 # -- stars and names --------------------------------------------------------------------------------------------------
@@ -503,7 +531,7 @@ def _check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[st
                 names[alias] = list(outputs)
             elif source.name in uses:
                 use = uses[source.name]
-                names[alias] = [*use.columns.names, SEQ, *(p.name for p in use.previous)]
+                names[alias] = [*use.names, *(p.name for p in use.previous)]
         if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
             names[""] = list(scope.expression.named_selects)
         for column in scope.columns:

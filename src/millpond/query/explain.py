@@ -11,6 +11,7 @@ from millpond.query.bind import Use
 from millpond.query.bounds import timestamp_ticks
 from millpond.query.local import damaged
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
+from millpond.query.system import SystemTable
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import Bounds
 
@@ -24,7 +25,8 @@ def explain(plan: Plan) -> list[str]:
     for name, use in plan.bound.uses.items():
         given = plan.inputs[name]
         if isinstance(given, Fetched):
-            lines.append(f"{use.alias}: PostgreSQL, {given.rows.num_rows:,} rows fetched")
+            where = f"system table {use.table.name}" if isinstance(use.table, SystemTable) else "PostgreSQL"
+            lines.append(f"{use.alias}: {where}, {given.rows.num_rows:,} rows fetched")
             rows += given.rows.num_rows
             continue
         part, part_rows, part_size = _explain_tiers(plan, use, given)

@@ -45,8 +45,10 @@ _REFUSALS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, Va
 
 
 def vectorized(function: F) -> F:
-    """Mark a function that takes Arrow arrays, one an argument, and returns one: of a value for each row if it is a
-    scalar function; an aggregate takes the values of a group and returns one plain value.
+    """Mark a function that takes Arrow arrays, one for each argument.
+
+    A scalar function returns an array with a value for each row; an aggregate gets the values of a group and returns one
+    plain value.
 
     >>> import pyarrow.compute as pc
     >>> @vectorized
@@ -58,16 +60,19 @@ def vectorized(function: F) -> F:
 
 
 class Reader:
-    """The pond as a table function sees it: it can be asked and not changed.
+    """The pond as a table function sees it: it can be queried and not changed.
 
-    A table function whose first parameter is annotated with this class gets one in front of its arguments.
+    A table function whose first parameter is annotated with this class gets one before its arguments.
+
+    >>> def busy(pond: Reader, least: int):
+    ...     return pond.sql(f"SELECT page, COUNT(*) FROM clicks GROUP BY page HAVING COUNT(*) >= {least:d}").rows()
     """
 
     def __init__(self, ask: Callable[[str], Result]) -> None:
         self._ask = ask
 
     def sql(self, query: str) -> Result:
-        """The answer to a SELECT, over the pond as it is now."""
+        """Run a SELECT over the pond as it is now."""
         return self._ask(query)
 
 

@@ -31,7 +31,7 @@ class Tiers:
 
 @dataclass(frozen=True)
 class Fetched:
-    """A relation that lives elsewhere (PostgreSQL), fetched for this query."""
+    """A relation that is not stored in the pond (a PostgreSQL table, a system table), fetched for this query."""
 
     rows: pa.Table
 
@@ -43,13 +43,13 @@ class Shelf(Protocol):
     """What the planner asks a pond for. Called once per use and query, from the thread that asks."""
 
     def snapshot(self, use: Use) -> Snapshot | None:
-        """The store behind a use, or None if it lives elsewhere."""
+        """The store behind a use, or None if it is not stored in the pond."""
 
     def time(self, use: Use) -> int | None:
         """The time of the use's table."""
 
     def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
-        """The rows of a relation that lives elsewhere; may use `bounds` to fetch fewer."""
+        """The rows of a relation that is not stored in the pond; may use `bounds` to fetch fewer."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Results(Result):
 
 
 class Cursor(ProcessBound):
-    """Stands behind the result of `position` (-1: before the first)."""
+    """A reader of a query's results that remembers its position. Get one from `Pond.resume`."""
 
     def __init__(self, outlet: Callable[[], Outlet], number: int, refresh: Callable[[], None]) -> None:
         self._outlet = outlet
@@ -40,10 +40,11 @@ class Cursor(ProcessBound):
 
     @property
     def position(self) -> int:
+        """The number of the last result fetched; -1 before the first. `db.resume(query, after=position)` continues there."""
         return self._number - 1
 
     def fetch(self, most: int = 1 << 62) -> Results:
-        """What is new since the last time; empty if nothing is."""
+        """Results since the last time, at most so many; empty if there are none. The last column, `_seq`, numbers them."""
         self._refresh()
         return self.take(most)
 
@@ -68,7 +69,7 @@ class Cursor(ProcessBound):
 
 
 class Subscription(ProcessBound):
-    """Iterate to receive batches of results as they appear. Ends when closed, by itself or with its pond."""
+    """Iterate over it to receive batches of results as they appear. It ends when it or its pond is closed."""
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class Subscription(ProcessBound):
 
     @property
     def position(self) -> int:
+        """The number of the last result received; -1 before the first."""
         return self._cursor.position
 
     def __iter__(self) -> Iterator[Results]:
@@ -115,6 +117,7 @@ class Subscription(ProcessBound):
         return None
 
     def close(self) -> None:
+        """End the subscription: whoever iterates over it comes to the end."""
         self._closed = True
 
     def __enter__(self) -> Subscription:

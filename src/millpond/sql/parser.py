@@ -625,7 +625,9 @@ class Reader(Cursor):
         self.index += 1
         if self.look(1):
             self.accept("TABLE")
-        return st.Describe(self.sql, self.place, self.name("table"))
+        schema = "millpond." if self.at("MILLPOND") and self.look(1).token_type is TokenType.DOT else ""
+        self.index += 2 if schema else 0
+        return st.Describe(self.sql, self.place, schema + self.name("table"))
 
     def show(self) -> Statement:
         self.expect("SHOW")

@@ -8,7 +8,7 @@ crash between the two commits is as harmless as anywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from millpond.catalog import REJECTED_COLUMNS
@@ -23,7 +23,10 @@ from millpond.table.work import ArchiveTask, CompactTask, Task, choose_files, ch
 
 @dataclass(frozen=True)
 class Round:
-    """Tasks of one round; `ends` are the positions after it, per table name and kind."""
+    """Tasks of one round; `ends` are the positions after it, by the table's folder and kind.
+
+    A folder is never used twice, unlike a name: a table may be dropped, renamed or made anew while the tasks run.
+    """
 
     tasks: tuple[Task, ...]
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -55,9 +58,9 @@ class Keeper:
         chosen = choose_frames(frames, self._block_rows, oldest, force=force)
         if not chosen:
             return []
-        name = table.definition.name
-        ends[name, ROWS] = chosen[-1].end
-        ends[name, REJECTED] = chosen[-1].end_rejected
+        folder = table.definition.folder
+        ends[folder, ROWS] = chosen[-1].end
+        ends[folder, REJECTED] = chosen[-1].end_rejected
         sections: dict[tuple[int, int], list[tuple[str, Section]]] = {}
         for frame in chosen:
             for section in frame.sections:
@@ -66,22 +69,20 @@ class Keeper:
         for (kind, shard), found in sorted(sections.items()):
             store = table.rejected if kind == REJECTED else table.rows
             tasks.append(
-                ArchiveTask(name, kind, shard, store.spec, _columns(table, kind), tuple(found), store.tail.start)
+                ArchiveTask(folder, kind, shard, store.spec, _columns(table, kind), tuple(found), store.tail.start)
             )
         return tasks
 
     def _compact(self, table: StreamTable, kind: int, store: Store) -> list[Task]:
-        name = table.definition.name
-        files = [f for f in store.manifest.current.files.values() if (name, f.path) not in self._damaged]
+        folder = table.definition.folder
+        files = [f for f in store.manifest.current.files.values() if (folder, f.path) not in self._damaged]
         return [
-            CompactTask(
-                table.definition.name, kind, run[0].shard, store.spec, _columns(table, kind), tuple(f.path for f in run)
-            )
+            CompactTask(folder, kind, run[0].shard, store.spec, _columns(table, kind), tuple(f.path for f in run))
             for run in choose_files(files, self._block_rows)
         ]
 
-    def commit(self, work: Round, results: Sequence[Sequence[ArchiveFile]], tables: dict[str, StreamTable]) -> None:
-        """Make the results of a round part of the tables."""
+    def commit(self, work: Round, results: Sequence[Sequence[ArchiveFile]], tables: Iterable[StreamTable]) -> None:
+        """Make the results of a round part of the tables that there are now. Files of a dropped one went with its folder."""
         add: dict[tuple[str, int], list[ArchiveFile]] = {}
         remove: dict[tuple[str, int], list[str]] = {}
         for task, files in zip(work.tasks, results, strict=True):
@@ -92,11 +93,11 @@ class Keeper:
             if isinstance(task, CompactTask):
                 remove.setdefault((task.table, task.kind), []).extend(task.files)
         reach("archive.before_commits")
-        for name, table in tables.items():
+        for table in tables:
             if table.damage is not None:
                 continue
             for kind, store in ((REJECTED, table.rejected), (ROWS, table.rows)):
-                key = (name, kind)
+                key = (table.definition.folder, kind)
                 if key in add or key in remove or key in work.ends:
                     self._commit_store(table, store, add.get(key, []), remove.get(key, []), work.ends.get(key))
                 if kind == REJECTED:

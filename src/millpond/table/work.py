@@ -27,7 +27,7 @@ from millpond.table.manifest import ArchiveFile
 class ArchiveTask:
     """Write the log sections of one shard as blocks."""
 
-    table: str
+    table: str  # its folder
     kind: int  # ROWS or REJECTED
     shard: int
     spec: BlockSpec
@@ -51,7 +51,7 @@ class ArchiveTask:
 class CompactTask:
     """Write several small files of one compartment and shard as one."""
 
-    table: str
+    table: str  # its folder
     kind: int
     shard: int
     spec: BlockSpec

@@ -48,7 +48,7 @@ Detail: There is: owners, reports, reports_rejected.
 schema "db" does not exist
 line 1: SELECT car FROM db.reports
                         ^^^^^^^^^^
-Hint: Tables of a pond have plain names.
+Hint: Tables of a pond have plain names; those of schema millpond describe the pond.
 
 ! SELECT * FROM reports [carr ROWS 1]
 column "carr" does not exist in table "reports"

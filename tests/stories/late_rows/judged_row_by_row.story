@@ -22,5 +22,5 @@ late: t = 7 is before 8 | {"v": 5, "t": 7}
 late: t = 999998 is before 999999 | {"v": 8, "t": 999998}
 
 ? SHOW TABLES
-: name | kind | rows | now | range | lateness | rejected
+: name | kind | rows | watermark | range | lateness | rejected
 r | streaming table | 5 | 999999 | forever | 1 second | 3

@@ -8,7 +8,7 @@
 > CREATE STANDARD TABLE names (vid INT, name STRING)
 = standard table "names" created
 ? SHOW TABLES
-: name | kind | rows | now | range | lateness | rejected
+: name | kind | rows | watermark | range | lateness | rejected
 reports | streaming table | 0 | NULL | 70 days | 5 seconds | 0
 names | standard table | 0 | NULL | NULL | NULL | NULL
 

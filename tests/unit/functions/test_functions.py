@@ -271,6 +271,16 @@ def test_a_function_of_this_process_is_not_for_what_outlives_it(db: Pond, tmp_pa
     assert "A feed goes on after a restart." in message(db, "INSERT INTO s SELECT k, local(v), name, t FROM f")
 
 
+def test_a_function_of_this_process_does_not_disturb_queries_in_shards(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.create_function("twice", lambda x: 2 * x, arguments=["INT"], returns="INT")
+        db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t SHARD BY k WITH (shards = 2)")
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT k FROM r [NOW] SAMPLE REALTIME")
+        db.append("r", [(1, 1), (2, 2)])
+        db.tick()
+        assert [row[0] for row in db.resume("q").fetch()] == [1]
+
+
 def test_a_feed_can_compute_with_a_function(db: Pond, tmp_path: Path) -> None:
     create(db, "CREATE FUNCTION ten(x INT) RETURNS INT AS PYTHON 'HERE:Scale.by_ten'")
     (tmp_path / "in").mkdir()

@@ -1,8 +1,9 @@
-"""SHOW STATE and EXPLAIN CONTINUOUS QUERY: what a query holds, how it is evaluated, and why its next result waits."""
+"""What continuous queries hold in memory; EXPLAIN of one: how it is evaluated, and why its next result waits."""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Mapping
+from typing import Any
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
@@ -16,23 +17,26 @@ from millpond.network.run.network import Network
 from millpond.query.bind import Use
 
 
-def state_rows(network: Network) -> pa.Table:
-    """One row for each thing held: who holds it, what it is, how many rows and bytes."""
-    held: dict[tuple[str, str], list[int]] = {}
-    parts = [("", network.evaluator.held())] if network.evaluator is not None else []
-    parts += [(f" in shard {n} of {t}", found) for t, shards in network.held.items() for n, found in shards.items()]
-    for place, part in parts:
+def state_rows(network: Network) -> list[dict[str, Any]]:
+    """One row for each thing held: who holds it, what it is, in which shard, how many rows and bytes."""
+    held: dict[tuple[str, str, str | None, int | None], list[int]] = {}
+    Held = Mapping[tuple[str, str], tuple[int, int]]
+    parts: list[tuple[str | None, int | None, Held]] = []
+    if network.evaluator is not None:
+        parts.append((None, None, network.evaluator.held()))
+    parts += [(table, n, found) for table, shards in network.held.items() for n, found in shards.items()]
+    for table, shard, part in parts:
         for (holder, what), (count, size) in part.items():
-            total = held.setdefault((holder.removeprefix(PREFIX), what + place), [0, 0])
+            total = held.setdefault((holder.removeprefix(PREFIX), what, table, shard), [0, 0])
             total[0] += count
             total[1] += size
-    rows = [{"holder": h, "what": w, "rows": c, "bytes": b} for (h, w), (c, b) in held.items()]
-    rows += [
-        {"holder": o.query.name, "what": "results to be fetched", "rows": o.rows, "bytes": o.bytes}
-        for o in network.outlets.values()
+    rows: list[dict[str, Any]] = [
+        {"holder": h, "what": w, "table": t, "shard": s, "rows": c, "bytes": b} for (h, w, t, s), (c, b) in held.items()
     ]
-    schema = pa.schema([("holder", pa.string()), ("what", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())])
-    return pa.Table.from_pylist(rows, schema=schema)
+    return rows + [
+        {"holder": o.query.name, "what": "results to be fetched", "rows": o.rows, "bytes": o.bytes}
+        for o in list(network.outlets.values())
+    ]
 
 
 def explain_query(network: Network, query: ContinuousQuery) -> list[str]:

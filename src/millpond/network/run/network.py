@@ -34,11 +34,13 @@ from millpond.network.plan.placement import shard_table
 from millpond.network.plan.prepared import Prepared, bases, in_order, prepare
 from millpond.network.plan.two_phase import PREFIX, both_folders, split
 from millpond.network.run.idle import follow
+from millpond.network.run.ticks import TickLog
 from millpond.network.run.worker import (
     Definitions,
     FrameSection,
     Seen,
     ShardTask,
+    by_instant,
     forget_shards,
     forget_taken,
     merged,
@@ -154,6 +156,7 @@ class Network:
         self._steps: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
         # By table and shard: what they hold.
         self.held: dict[str, dict[int, dict[tuple[str, str], tuple[int, int]]]] = {}
+        self.ticks = TickLog(host.clock)
         self._asker: Engine | None = None
         self._synced: Catalog | None = None
         self._begun = False  # a query began that no durable frame knows of
@@ -457,6 +460,7 @@ class Network:
     def plan(self) -> list[ShardTask]:
         """What the shards have to do for the next tick. What is left is done by `finish`."""
         self._planned = None
+        self.ticks.begin()
         self.settle()
         if self._whole is None or not self._known:
             return []
@@ -476,6 +480,7 @@ class Network:
         if seen == self.state.seen and not self._whole.behind():
             return []
         self._planned = Planned(rows, seen, fresh)
+        self.ticks.mark("plan")
         return [task for name in sorted(set(self._placed.values())) for task in self._tasks(name, self._planned)]
 
     @property
@@ -547,7 +552,7 @@ class Network:
             temporary = path.with_suffix(".tmp")
             with disk_errors(path):
                 out.mkdir(parents=True, exist_ok=True)
-                temporary.write_bytes(pickle.dumps(Definitions(self._catalog, tuple(queries))))
+                temporary.write_bytes(pickle.dumps(Definitions(self._catalog.without_functions_here(), tuple(queries))))
                 temporary.replace(path)
             old = self._written.get(table)
             if old is not None:
@@ -562,6 +567,8 @@ class Network:
             return 0
         outcomes = [read_outcome(path) for path in paths]
         shards = merged(outcomes)
+        self.ticks.mark("shards")
+        arrived = sum(s.position - self.state.seen[f].position for f, s in planned.seen.items() if f in self.state.seen)
         for outcome in outcomes:
             self.held.setdefault(outcome.table, {})[outcome.shard] = outcome.held
             self._owners[outcome.table, outcome.shard] = outcome.worker
@@ -599,8 +606,11 @@ class Network:
         try:
             due = self._snapshot_due
             sent |= self._whole.step(planned.rows, complete)
+            self.ticks.mark("whole")
             count = self._commit(sent, state, planned)
             self._keep_windows(begin=due)
+            self.ticks.mark("commit")
+            self.ticks.end(state.tick, arrived, count)
             return count
         except BaseException:
             self.start_over()  # memory may be ahead of what is durable
@@ -785,12 +795,3 @@ def arrivals_of(table: StreamTable, position: int, *, rows: bool) -> Arrivals:
     if len(numbers) and int(numbers.min()) < position:
         found = found.filter(pa.array(numbers >= position))
     return Arrivals(found, frames, end, now)
-
-
-def by_instant(parts: list[pa.Table]) -> pa.Table:
-    """What the shards sent, together, in the order of the instants."""
-    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-    times = event_times(rows, INSTANT)
-    if len(parts) > 1 and (times[1:] < times[:-1]).any():
-        rows = rows.take(pa.array(np.argsort(times, kind="stable")))
-    return rows

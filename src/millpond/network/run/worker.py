@@ -17,15 +17,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, conform, integers
-from millpond.catalog import Catalog, StandardTable, StreamingTable
+from millpond.catalog import INSTANT, Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
 from millpond.connectors import postgres
 from millpond.durable import disk_errors
 from millpond.errors import MillpondError
-from millpond.event_time import Progress
+from millpond.event_time import Progress, event_times
 from millpond.ingest.shards import shard_numbers
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.prepared import Prepared, prepare
@@ -410,3 +411,12 @@ def _together(found: list[Progress]) -> Progress:
     complete = min((p.complete for p in found if p.complete is not None), default=None)
     lasts = [p.last for p in found if p.last is not None and complete is not None and p.last < complete]
     return Progress(complete, max(lasts, default=None))
+
+
+def by_instant(parts: list[pa.Table]) -> pa.Table:
+    """What the shards sent, together, in the order of the instants."""
+    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+    times = event_times(rows, INSTANT)
+    if len(parts) > 1 and (times[1:] < times[:-1]).any():
+        rows = rows.take(pa.array(np.argsort(times, kind="stable")))
+    return rows

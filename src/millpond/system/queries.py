@@ -1,0 +1,162 @@
+"""`millpond.queries`, `millpond.state`, `millpond.ticks`: continuous queries, what they hold in memory, what ticks cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from millpond.catalog import ContinuousQuery
+from millpond.duration import FOREVER, describe, moment
+from millpond.network.evaluate.watch import underway
+from millpond.network.plan.two_phase import PREFIX
+from millpond.network.run.explain import state_rows
+from millpond.network.run.network import Network
+from millpond.system.registry import Host, Reading, Row, system_table, time_seconds, time_text
+
+QUERY, VIEW = "continuous query", "streaming view"
+
+
+@system_table(
+    "queries",
+    "The continuous queries and streaming views of the pond.",
+    [
+        ("name", "STRING", "its name"),
+        ("kind", "STRING", "`continuous query` or `streaming view`"),
+        ("state", "STRING", "`running`, `paused` or `failed`"),
+        (
+            "evaluating_since",
+            "TIMESTAMP",
+            "when the evaluation under way began, if it takes longer than a second",
+        ),
+        ("sample", "STRING", "the length of time between instants, or `realtime`"),
+        ("stream_operator", "STRING", "what it sends of a result: `rstream`, `istream` or `dstream`"),
+        ("sent", "BIGINT", "results sent since it was created"),
+        ("last_instant", "STRING", "the last instant it was evaluated at"),
+        ("last_instant_seconds", "DOUBLE", "the same as a number"),
+        ("frontier", "STRING", "the event time below which its results are complete"),
+        ("frontier_seconds", "DOUBLE", "the same as a number"),
+        (
+            "lag_seconds",
+            "DOUBLE",
+            "how far the frontier is behind the least watermark of what it reads: event time that has arrived and is "
+            "not evaluated",
+        ),
+        ("range", "STRING", "how long results are kept; NULL if only those of the last instant"),
+        ("reads", "STRING", "the relations it reads"),
+        ("problem", "STRING", "why it failed, or what is wrong with keeping its results"),
+        ("sql", "STRING", "its SELECT"),
+    ],
+)
+def queries(reading: Reading) -> Iterator[Row]:
+    network = reading.host.network
+    since = evaluating(reading.host)
+    watermarks = _watermarks(reading)
+    for query in reading.catalog.queries.values():
+        outlet = network.outlet(query.name)
+        table, progress = query.table, outlet.progress
+        yield {
+            "name": query.name,
+            "kind": VIEW if query.view else QUERY,
+            "state": _state(network, query),
+            "evaluating_since": since.get(query.name),
+            "sample": "realtime" if query.slide is None else describe(query.slide),
+            "stream_operator": query.form,
+            "sent": outlet.next,
+            "last_instant": time_text(table, progress.last),
+            "last_instant_seconds": time_seconds(table, progress.last),
+            "frontier": time_text(table, progress.complete),
+            "frontier_seconds": time_seconds(table, progress.complete),
+            "lag_seconds": _lag(query, watermarks),
+            "range": _kept(query),
+            "reads": ", ".join(query.reads),
+            "problem": network.problem(query),
+            "sql": " ".join(query.sql.split()),
+        }
+
+
+def evaluating(host: Host) -> Mapping[str, datetime]:
+    """The queries that are being evaluated now, in whichever process, and since when. Nobody else asks for it."""
+    found: dict[str, datetime] = {}
+    for each in underway(
+        host.folder / "shards", host.clock
+    ):  # the oldest first: a query can be under way in several shards
+        found.setdefault(each.query.removeprefix(PREFIX), moment(each.since))
+    return found
+
+
+def _state(network: Network, query: ContinuousQuery) -> str:
+    if query.folder in network.state.failed:
+        return "failed"
+    return "paused" if query.paused else "running"
+
+
+def _kept(query: ContinuousQuery) -> str | None:
+    if query.history is None:
+        return None
+    return "forever" if query.history >= FOREVER else describe(query.history)
+
+
+def _watermarks(reading: Reading) -> dict[str, float | None]:
+    """Of streaming tables the watermark, of queries the frontier, in seconds."""
+    found = {name: time_seconds(t.definition, t.now) for name, t in reading.host.streams().items()}
+    for query in reading.catalog.queries.values():
+        found[query.name] = time_seconds(query.table, reading.host.network.outlet(query.name).progress.complete)
+    return found
+
+
+def _lag(query: ContinuousQuery, watermarks: Mapping[str, float | None]) -> float | None:
+    own = watermarks[query.name]
+    read = [watermarks[name] for name in query.reads if name in watermarks]
+    known = [w for w in read if w is not None]
+    if own is None or not known or len(known) < len(read):
+        return None
+    return max(0.0, min(known) - own)
+
+
+@system_table(
+    "state",
+    "What is held in memory for continuous queries, in this process and in the shards it gave work to. Elsewhere than in "
+    "the process that writes the pond there are only the results that were read. Reading it waits for the tick under way.",
+    [
+        ("holder", "STRING", "the query, or the stream whose rows several queries share"),
+        ("what", "STRING", "what is held"),
+        ("table", "STRING", "the table in whose shard it is; NULL if it is in the pond's own process"),
+        ("shard", "INT", "the shard"),
+        ("rows", "BIGINT", "how many rows, or groups where no rows are held"),
+        ("bytes", "BIGINT", "their size in memory"),
+    ],
+)
+def state(reading: Reading) -> list[Row]:
+    host = reading.host
+    with host.work:  # a tick changes what is held
+        if host.owned:
+            host.network.sync()
+        return state_rows(host.network)
+
+
+@system_table(
+    "ticks",
+    "The last ticks that evaluated continuous queries, the oldest first; at most 1,000 since the pond was opened. Only the "
+    "process that writes the pond has any.",
+    [
+        ("number", "BIGINT", "the number of the tick; it goes on after a restart"),
+        ("started", "TIMESTAMP", "when it began"),
+        ("seconds", "DOUBLE", "how long it took"),
+        ("plan_seconds", "DOUBLE", "of these: finding out what arrived and what is due"),
+        ("shards_seconds", "DOUBLE", "of these: evaluating in shards, with handing out the tasks and their results"),
+        ("whole_seconds", "DOUBLE", "of these: evaluating in the pond's own process what no shard key serves"),
+        ("commit_seconds", "DOUBLE", "of these: making results and progress durable, and handing results out"),
+        ("rows", "BIGINT", "rows that had arrived since the tick before"),
+        ("results", "BIGINT", "result rows sent"),
+    ],
+)
+def ticks(reading: Reading) -> Iterator[Row]:
+    for tick in reading.host.network.ticks.recent():
+        yield {
+            "number": tick.number,
+            "started": moment(tick.started),
+            "seconds": tick.seconds,
+            **{f"{phase}_seconds": seconds for phase, seconds in tick.phases.items()},
+            "rows": tick.rows,
+            "results": tick.results,
+        }
