@@ -19,8 +19,15 @@ _WIDEST = 60
 class Result:
     """The answer to a statement. Iterates over rows as tuples and prints as a table.
 
-    >>> Result(pa.table({"vid": [1, 2]})).rows()
-    [(1,), (2,)]
+    >>> answer = db.sql("SELECT * FROM VALUES (1, 'Ada'), (2, 'Bert') AS people (id, name)")
+    >>> answer.rows()
+    [(1, 'Ada'), (2, 'Bert')]
+    >>> answer
+     id | name
+    ----+------
+      1 | Ada
+      2 | Bert
+    (2 rows)
     """
 
     def __init__(self, rows: pa.Table | None = None, message: str = "") -> None:

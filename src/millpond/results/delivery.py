@@ -43,10 +43,10 @@ class Cursor(ProcessBound):
         """The number of the last result fetched; -1 before the first. `db.resume(query, after=position)` continues there."""
         return self._number - 1
 
-    def fetch(self, most: int = 1 << 62) -> Results:
-        """Results since the last time, at most so many; empty if there are none. The last column, `_seq`, numbers them."""
+    def fetch(self, most: int | None = None) -> Results:
+        """Results since the last time, at most `most`; empty if there are none. The last column, `_seq`, numbers them."""
         self._refresh()
-        return self.take(most)
+        return self.take(1 << 62 if most is None else most)
 
     def take(self, most: int = 1 << 62) -> Results:
         outlet = self._outlet()
