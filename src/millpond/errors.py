@@ -40,6 +40,9 @@ class Span:
     end: int
 
 
+_AROUND = 100  # characters
+
+
 def underline(sql: str, span: Span) -> str:
     """The line of `sql` that holds `span`, with the span underlined by carets.
 
@@ -52,8 +55,12 @@ def underline(sql: str, span: Span) -> str:
     line_end = sql.find("\n", start)
     line_end = len(sql) if line_end < 0 else line_end
     label = f"line {sql.count(chr(10), 0, start) + 1}: "
-    width = max(1, min(span.end, line_end) - start)
-    return f"{label}{sql[line_start:line_end]}\n{' ' * (len(label) + start - line_start)}{'^' * width}"
+    # Of a long line, only what is around the place.
+    left, right = max(line_start, start - _AROUND), min(line_end, start + 2 * _AROUND)
+    before, after = "..." if left > line_start else "", "..." if right < line_end else ""
+    width = max(1, min(span.end, right) - start)
+    indent = " " * (len(label) + len(before) + start - left)
+    return f"{label}{before}{sql[left:right]}{after}\n{indent}{'^' * width}"
 
 
 def nearest(name: str, existing: Iterable[str], *, cutoff: float = 0.6) -> str | None:

@@ -39,6 +39,12 @@ def test_underline(sql: str, span: Span, shown: str) -> None:
     assert underline(sql, span) == shown
 
 
+def test_of_a_long_line_only_the_place_is_shown() -> None:
+    shown = underline("a" * 500 + "HERE" + "b" * 500, Span(500, 504))
+    assert shown == f"line 1: ...{'a' * 100}HERE{'b' * 196}...\n{' ' * 111}^^^^"
+    assert len(underline("x" * 1000, Span(0, 1000))) < 500
+
+
 def test_nearest() -> None:
     assert nearest("SPED", ["speed", "seg"]) == "speed"
     assert nearest("zzz", ["speed"]) is None

@@ -23,8 +23,10 @@ from millpond.duration import FOREVER
 from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
 from millpond.sql import statements as st
+from millpond.sql.chains import balance
 from millpond.sql.dialect import TEXTS, VALUES, Cursor, read_tree, span_of, tokenize
 from millpond.sql.literals import FOLDED, LiteralRows, fold
+from millpond.sql.sizes import Sizes, check_columns
 from millpond.sql.statements import Statement
 
 __all__ = ["parse"]
@@ -192,7 +194,9 @@ class Reader(Cursor):
                 message = f'column "{column.name}" is named twice'
                 raise SqlSyntaxError(message, sql=self.sql, span=self.span(start, start + 1))
 
+        start = self.index
         self.parenthesised(item)
+        check_columns(len(columns), "a table", self.sql, self.span(start))
         return tuple(columns.values())
 
     def column(self) -> Column:
@@ -680,10 +684,12 @@ class Reader(Cursor):
     def tree(self, start: int) -> exp.Expression:
         """The tokens from `start` to the end as a tree, without what sqlglot reads and a query cannot mean."""
         self.index = len(self.tokens)
-        tree = read_tree(self.sql, self.tokens[start:])
+        tree = balance(read_tree(self.sql, self.tokens[start:]))
+        sizes = Sizes(self.sql, self.place)
         for node in tree.walk():
             if isinstance(node, exp.Select) and not node.expressions:
                 raise SqlSyntaxError("SELECT has no columns", sql=self.sql, span=span_of(node) or self.place)
+            sizes.see(node)
             if node is not tree and isinstance(node, (exp.Into, exp.DML)):
                 message = f"{node.key.upper()} in a query is not supported"
                 raise UnsupportedSql(message, sql=self.sql, span=span_of(node) or self.place)

@@ -235,7 +235,7 @@ def test_wrong_windows(written: str, expected: str) -> None:
     for sql in (f"SELECT * FROM t {written}", f"SELECT * FROM u, t {written}", f"SELECT * FROM u JOIN t {written}"):
         first, place, carets, *rest = message(sql).split("\n")
         assert [first, *rest] == expected.split("|")
-        assert place == f"line 1: {sql}"
+        assert place == f"line 1: {sql}" or (place.endswith("...") and len(sql) > 200)
         assert set(carets.strip()) == {"^"}
 
 
