@@ -1,0 +1,96 @@
+"""Partitioned windows against lists: contents before and after each instant, and previous rows, for the keys that change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond.network.time.inlet import Inlet
+from millpond.network.windows.neighbours import Neighbours
+
+SCHEMA = pa.schema([("key", pa.int64()), ("v", pa.int64()), ("t", pa.int64()), ("_seq", pa.int64())])
+Row = tuple[int, int, int]  # key, value (also the row number), time
+
+# Keys and times of rows, in order of arrival; where steps end.
+ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12)), max_size=30)
+ENDS = st.lists(st.integers(1, 13), max_size=4).map(lambda ends: [*sorted(set(ends)), 14])
+
+
+def steps(given_rows: list[tuple[int, int]], ends: list[int], k: int) -> list[tuple[int, Neighbours, Inlet, int]]:
+    """Play the rows; for each step where it begins, the window, its inlet and where it ends."""
+    rows = [(key, n, t) for n, (key, t) in enumerate(given_rows)]
+    inlet = Inlet(SCHEMA, "t")
+    columns = [[r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], [r[1] for r in rows]]
+    inlet.push(pa.table([pa.array(c, pa.int64()) for c in columns], schema=SCHEMA))
+    window = Neighbours(inlet, ("key",), k, -1)
+    begins = [0, *ends[:-1]]
+    return [(begin, window, inlet, end) for begin, end in zip(begins, ends, strict=True)]
+
+
+def contents(given_rows: list[tuple[int, int]], key: int, below: int, k: int) -> list[int]:
+    """The values of the k newest rows of a key with time < below, in order."""
+    rows = sorted((t, n) for n, (who, t) in enumerate(given_rows) if who == key and t < below)
+    return [n for _, n in rows[-k:]]
+
+
+@given(ROWS, ENDS, st.integers(1, 4))
+def test_windows_before_and_after_each_instant(rows: list[tuple[int, int]], ends: list[int], k: int) -> None:
+    for begin, window, inlet, end in steps(rows, ends, k):
+        inlet.advance(end)
+        change = window.advance(inlet, begin, end)
+        touched = {(key, t) for key, t in rows if begin <= t < end}
+        for side, shift in ((change.after, 1), (change.before, 0)):
+            found = defaultdict(list)
+            keys, values = side.column("key").to_pylist(), side.column("v").to_pylist()
+            for key, value, moment in zip(keys, values, side.moments.tolist(), strict=True):
+                found[key, moment].append(value)
+            wanted = {(key, t): contents(rows, key, t + shift, k) for key, t in touched}
+            assert found == {place: values for place, values in wanted.items() if values}
+
+
+@given(ROWS, ENDS, st.integers(2, 4), st.one_of(st.none(), st.integers(0, 6)))
+def test_rows_of_the_instant_with_the_row_before_them(
+    rows: list[tuple[int, int]], ends: list[int], k: int, interval: int | None
+) -> None:
+    for begin, window, inlet, end in steps(rows, ends, k):
+        inlet.advance(end)
+        side = window.advance(inlet, begin, end).newest(interval)
+        moments = side.moments.tolist()
+        assert moments == sorted(moments)
+        found = {
+            (key, value, moment): previous
+            for key, value, moment, previous in zip(
+                side.column("key").to_pylist(),
+                side.column("v").to_pylist(),
+                moments,
+                side.column("__prev_1_v").to_pylist(),
+                strict=True,
+            )
+        }
+        assert found == newest(rows, begin, end, k, interval)
+
+
+def newest(
+    rows: list[tuple[int, int]], begin: int, end: int, k: int, interval: int | None
+) -> dict[tuple[int, int, int], int | None]:
+    wanted: dict[tuple[int, int, int], int | None] = {}
+    for key, t in {(key, t) for key, t in rows if begin <= t < end}:
+        window = contents(rows, key, t + 1, k)
+        for place, value in enumerate(window):
+            if rows[value][1] == t:
+                before = window[place - 1] if place else None
+                old = before is not None and interval is not None and rows[before][1] < t - interval
+                wanted[key, value, t] = None if old else before
+    return wanted
+
+
+@given(ROWS, ENDS, st.integers(1, 3))
+def test_asked_again_for_the_same_step_it_gives_the_same(rows: list[tuple[int, int]], ends: list[int], k: int) -> None:
+    for begin, window, inlet, end in steps(rows, ends, k):
+        inlet.advance(end)
+        assert window.advance(inlet, begin, end) is window.advance(inlet, begin, end)
+        assert window.stands_at(end - 1)
+        assert window.stands_at(begin - 1)
