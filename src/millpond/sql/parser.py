@@ -81,7 +81,7 @@ def _read_folded(text: str) -> list[Statement] | None:
     try:
         tokens = folded.restore(text, tokenize(folded.text))
         return _read(text, tokens) if tokens is not None else None
-    except SqlError:  # it is told about the text as it stands
+    except SqlError:
         return None
 
 
@@ -719,18 +719,12 @@ class Reader(Cursor):
         starts_query = self.look(1).token_type in QUERY_TOKENS
         columns = self.name_list() if self.at("(") and not starts_query else ()
         self.refuse(REFUSED_CLAUSES, prefix="clause ")
-        rows = self._literal_rows()
-        query = self.query("the table name") if rows is None else rows.sample()
-        return st.Insert(self.sql, self.place, table, columns, query, rows)
-
-    def _literal_rows(self) -> LiteralRows | None:
-        """The rows of a folded VALUES list."""
-        if not self.at("VALUES") or self.look(1).token_type is not FOLDED:
-            return None
-        rows = LiteralRows.read(self.look(1))
-        if rows is not None:
-            self.index += 2
-        return rows
+        folded = self.look(1) if self.at("VALUES") and self.look(1).token_type is FOLDED else None
+        rows = LiteralRows.read(folded) if folded else None
+        if rows is None:
+            return st.Insert(self.sql, self.place, table, columns, self.query("the table name"))
+        self.index += 2
+        return st.Insert(self.sql, self.place, table, columns, rows.sample(), rows)
 
     def update(self) -> Statement:
         start = self.index
