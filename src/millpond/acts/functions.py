@@ -16,6 +16,7 @@ from sqlglot import exp
 from millpond.acts.ask import ask, plan_query
 from millpond.catalog import Catalog, Function
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql
+from millpond.query.allowed import OWN
 from millpond.query.functions import Reader, check, find, place_of, wants_reader
 from millpond.result import Result
 from millpond.schema import Column, DataType, Schema
@@ -24,12 +25,12 @@ from millpond.sql.define import folded
 from millpond.sql.dialect import DIALECT, read_tree, tokenize
 from millpond.sql.parser import parse
 from millpond.sql.rules import FUNCTIONS
+from millpond.sql.spark_functions import BUILT_IN
 
 if TYPE_CHECKING:
     from millpond.pond import Pond
 
 KINDS = ("scalar", "aggregate", "table")
-_OWN = ("prev", "valid", "period", "now")  # what a query understands besides Spark's functions
 _numbers = itertools.count(1)
 
 
@@ -113,7 +114,7 @@ def _check_free(name: str, arguments: int) -> None:
     """A name must not mean something in Spark's SQL: a query would never reach the user's function."""
     if not name.isidentifier() or name.startswith("_"):
         raise CatalogError(f'"{name}" cannot be the name of a function', hint="Use letters, digits and underscores.")
-    if name in _OWN or name in FUNCTIONS or name.upper() in DIALECT.parser_class.FUNCTIONS:
+    if name in OWN or name in BUILT_IN or name in FUNCTIONS or name.upper() in DIALECT.parser_class.FUNCTIONS:
         taken = True
     else:
         text = f"SELECT {name}({', '.join(['1'] * arguments)})"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millpond.errors import TypeMismatch, UnsupportedSql
-from millpond.sql.dialect import CORRELATED, NORMS, span_of
+from millpond.sql.dialect import span_of
 
 _META = "millpond_approximate"
 _NAMES = {
@@ -21,10 +21,7 @@ _NAMES = {
     for suffix, bound in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
 }
 
-_APPROXIMATE = (*_NAMES, *NORMS)
-_CORRELATED = tuple(name.lower() for name in CORRELATED)
-_OF_SPARK = ("approx_count_distinct", "approx_percentile", "approx_top_k", "approx_top_k_accumulate",
-             "approx_top_k_combine", "approx_top_k_estimate")  # fmt: skip
+APPROXIMATE = tuple(_NAMES)
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,6 @@ def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> None:
         if node.name.lower() in own:
             continue
         if not is_approximate(node):
-            _check_name(node, sql)
             continue
         function, shown = _NAMES[node.name.lower()]
         name = node.name.upper()
@@ -74,16 +70,6 @@ def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> None:
         call.meta.update(node.meta)
         call.meta[_META] = mark
         node.replace(call)
-
-
-def _check_name(node: exp.Anonymous, sql: str) -> None:
-    """Refuse a name that looks like one of ours and is nobody's."""
-    name = node.name.lower()
-    for ours, known in (("approx_", _APPROXIMATE), ("correlated_", _CORRELATED)):
-        if name.startswith(ours) and name not in (*known, *_OF_SPARK):
-            shown = [n.upper() for n in known if not n.endswith(("_lower", "_upper"))]
-            hint = f"There are {', '.join(shown)}, each also with _LOWER and _UPPER."
-            raise UnsupportedSql(f'there is no function "{node.name}"', hint=hint, sql=sql, span=span_of(node))
 
 
 def _exact(function: str, value: exp.Expr) -> exp.Expr:

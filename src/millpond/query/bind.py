@@ -5,7 +5,7 @@ table, through which window. Engines then only have to provide those relations. 
 with the place in the SQL.
 
 A window shows the explicit columns: `*` over it leaves out the time column, which can still be named. `PREV(c)` becomes a
-column of the relation behind its use, and `NOW()` over a window a constant that stands for the instant.
+column of the relation behind its use, and `NOW()` over a window a placeholder for the instant (`instant`).
 """
 
 from __future__ import annotations
@@ -30,17 +30,15 @@ from millpond.catalog import (
     StreamingTable,
 )
 from millpond.errors import SqlError, TypeMismatch, UnknownName, UnsupportedSql
+from millpond.query.allowed import check_allowed
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.exact import make_exact
+from millpond.query.instant import placeholder
 from millpond.query.system import SCHEMA, SystemTable, find_system_table
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
-from millpond.sql.rules.terms import STANDS_FOR_ANOTHER
 from millpond.sql.statements import Window
-
-INSTANT = 4611686018427387847  # stands for NOW() in a bound tree, until `at_instant` puts the time there
-INSTANT_TEXT = "2261-12-31 23:59:59.987654"  # the same for TIMESTAMPs
 
 
 @dataclass(frozen=True)
@@ -119,6 +117,7 @@ def bind(
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     try:
+        check_allowed(tree, catalog, sql)
         functions = _name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
         uses = _name_relations(scopes, catalog, sql, allow_sources, system)
@@ -189,6 +188,7 @@ def _name_relations(
         for column in scope.find_all(exp.Column):  # `millpond.queries.name`: the relation is known by its alias now
             if column.db.lower() == SCHEMA and not column.catalog:
                 column.set("db", None)
+    _check_resolved(scopes, uses, catalog, sql)
     return uses
 
 
@@ -199,6 +199,17 @@ def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, s
             f'"{table.name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
         )
     return Use(f"__r{number}", node.alias_or_name, table)
+
+
+def _check_resolved(scopes: list[Scope], uses: Mapping[str, Use], catalog: Catalog, sql: str) -> None:
+    """Every name in FROM must be a table of the pond or a CTE by now. Another would be looked up by the engine, which knows
+    more relations than a pond has: files, for one."""
+    known = {
+        id(node) for scope in scopes for node, source in scope.selected_sources.values() if isinstance(source, Scope)
+    }
+    for node in scopes[-1].expression.find_all(exp.Table):
+        if node.name not in uses and id(node) not in known and isinstance(node.this, exp.Identifier):
+            raise UnknownName("table", node.name, catalog.relation_names(), sql=sql, span=span_of(node))
 
 
 def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sources: bool) -> Use:
@@ -445,9 +456,7 @@ def _rewrite_now(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
         for node in list(scope.find_all(exp.CurrentTimestamp, exp.Anonymous)):
             if isinstance(node, exp.Anonymous) and not _is_call(node, "NOW", 0):
                 continue
-            literal = exp.Literal.number(INSTANT) if whole else exp.Literal.string(INSTANT_TEXT)
-            literal.meta[STANDS_FOR_ANOTHER] = whole
-            node.replace(exp.cast(literal, "bigint" if whole else "timestamp"))
+            node.replace(placeholder(whole))
 
 
 # -- stars and names --------------------------------------------------------------------------------------------------

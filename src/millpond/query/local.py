@@ -28,8 +28,9 @@ from millpond.process import ProcessBound
 from millpond.query.bind import Use
 from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
+from millpond.query.instant import at_instant
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
-from millpond.query.relation import DUCKDB, at_instant, through_window, united
+from millpond.query.relation import DUCKDB, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark
 from millpond.table.block import GROUP_ROWS, file_crc

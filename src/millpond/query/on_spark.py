@@ -18,8 +18,9 @@ from millpond.arrow import arrow_schema
 from millpond.errors import EngineError
 from millpond.query.bind import Bound, Use
 from millpond.query.deadline import Deadline
+from millpond.query.instant import put_instant
 from millpond.query.plan import Fetched, Plan, ordered
-from millpond.query.relation import SPARK, at_instant, through_window, united
+from millpond.query.relation import SPARK, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.spark.session import spark_message
 from millpond.table.store import tail_table
@@ -38,7 +39,7 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
         names = {}
         for name, use in plan.bound.uses.items():
             names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
-        text = at_instant(spark_text(ordered(plan.bound), names), plan.instant)
+        text = spark_text(ordered(plan.bound), names, plan.instant)
         with _cancelled_by(deadline, session, prefix):
             return session.sql(text).toArrow()
     except Exception as error:
@@ -74,9 +75,10 @@ def _was_interrupted(error: BaseException) -> bool:
     return cause is not None
 
 
-def spark_text(bound: Bound, names: dict[str, str]) -> str:
-    """The query in Spark's words, with each relation under its view's name."""
+def spark_text(bound: Bound, names: dict[str, str], instant: int | None) -> str:
+    """The query in Spark's words, with each relation under its view's name, at an instant."""
     tree = bound.tree.copy()
+    put_instant(tree, instant)
     for table in tree.find_all(exp.Table):
         if table.name in names:
             table.set("this", exp.to_identifier(names[table.name], quoted=True))

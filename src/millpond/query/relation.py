@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from millpond.catalog import StreamingTable
-from millpond.duration import moment
-from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
+from millpond.query.bind import Use
 from millpond.query.bounds import window_start
+from millpond.query.instant import written_moment
 from millpond.schema import SEQ
 
 
@@ -92,20 +92,7 @@ def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     return f"SELECT * FROM ({ranked}) AS k WHERE {rank} <= {window.rows}"
 
 
-def at_instant(text: str, ticks: int | None) -> str:
-    """An engine's text with the instant in the place of NOW()."""
-    if str(INSTANT) in text:
-        text = text.replace(str(INSTANT), "NULL" if ticks is None else str(ticks))
-    if INSTANT_TEXT in text:
-        text = text.replace(f"'{INSTANT_TEXT}'", "NULL" if ticks is None else f"'{_moment(ticks)}'")
-    return text
-
-
-def _moment(ticks: int) -> str:
-    return moment(ticks).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
-
-
 def time_literal(table: StreamingTable, ticks: int, words: Words) -> str:
     if table.columns.find(table.time_column, table.name).type.is_integer:
         return str(ticks)
-    return f"CAST('{_moment(ticks)}+00:00' AS {words.timestamp})"
+    return f"CAST('{written_moment(ticks)}+00:00' AS {words.timestamp})"

@@ -34,6 +34,7 @@ __all__ = [
     "ERROR_IS_FINE",
     "NORMS",
     "OF_CONDITION",
+    "ORIGINAL_NAME",
     "Cursor",
     "Millpond",
     "WINDOW",
@@ -50,6 +51,7 @@ WINDOW_SPAN = "window_span"
 OF_CONDITION = (
     "of_condition"  # in the meta of a call f(y WHERE condition, ...): its first two arguments are y and the condition
 )
+ORIGINAL_NAME = "millpond_name"  # in the meta of a call that sqlglot has a class for: the name that was written
 ERROR_IS_FINE = "error_is_fine"  # in the meta of a power: the query names an error that it may have
 
 CORRELATED = {
@@ -397,6 +399,7 @@ class Millpond(Spark):
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     Parser = MillpondParser
+    ORIGINAL_NAME_META_KEY = ORIGINAL_NAME
 
     # The row number: every table has it, `*` does not show it.
     PSEUDOCOLUMNS = {SEQ.upper()}  # noqa: RUF012 - sqlglot declares it so

@@ -22,7 +22,7 @@ from sqlglot import exp
 from millpond.arrow import integers
 from millpond.errors import EngineError
 from millpond.network.aggregates.groups import Groups
-from millpond.query.bind import INSTANT, INSTANT_TEXT
+from millpond.query.instant import names_instant
 from millpond.schema import DataType, Schema
 
 Ints = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ def shape_of(tree: exp.Expr, columns: Schema) -> Shape:
         raise NotRunning("it is not grouped by columns")
     groups = tuple(g.name for g in group.expressions)
     where = tree.args.get("where")
-    if any(node.this in (str(INSTANT), INSTANT_TEXT) for node in tree.find_all(exp.Literal)):
+    if names_instant(tree):
         raise NotRunning("it names NOW(), so that rows would count at some instants and not at others")
     items = tuple(_item(e, groups, columns) for e in tree.expressions)
     hidden = [g for g in groups if Item("", g) not in items]

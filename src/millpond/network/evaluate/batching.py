@@ -23,8 +23,8 @@ from millpond.arrow import integers
 from millpond.network.evaluate.engine import Engine
 from millpond.network.plan.kinds import simple_where
 from millpond.network.plan.prepared import Prepared
+from millpond.query.instant import at_instant
 from millpond.query.plan import used_columns
-from millpond.query.relation import at_instant
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
 ASKED = "__asked"

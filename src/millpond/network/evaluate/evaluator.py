@@ -37,7 +37,6 @@ from millpond.network.plan.kinds import (
     NEWEST,
     ROWS,
     kind_of,
-    names_instant,
     remembers,
     simple_where,
 )
@@ -52,9 +51,10 @@ from millpond.network.windows.keyed_rows import KeyedRows
 from millpond.network.windows.neighbours import Neighbours, Side
 from millpond.network.windows.predicates import compile_condition
 from millpond.query.bind import Use
+from millpond.query.instant import at_instant, names_instant
 from millpond.query.local import with_relations
 from millpond.query.plan import used_columns
-from millpond.query.relation import DUCKDB, at_instant, with_previous
+from millpond.query.relation import DUCKDB, with_previous
 from millpond.schema import SEQ, Column, DataType
 
 Moments = npt.NDArray[np.int64]
@@ -89,7 +89,9 @@ class Evaluator:
         if kind.name == INSTANTS and (where is None or chosen is not None):
             node.question = question_of(prepared)
         windows = [u.window for u in prepared.streams]
-        node.by_time = not names_instant(prepared) and all(w and w.rows is None and not w.grows for w in windows)
+        node.by_time = not names_instant(prepared.bound.tree) and all(
+            w and w.rows is None and not w.grows for w in windows
+        )
         for use in prepared.streams:
             assert isinstance(use.table, StreamingTable)
             self.open(use.table)

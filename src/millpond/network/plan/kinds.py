@@ -31,7 +31,8 @@ from millpond.network.aggregates.correlated import correlated_shape
 from millpond.network.aggregates.running import shape_of
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.shapes import ungrouped
-from millpond.query.bind import INSTANT, INSTANT_TEXT, Use
+from millpond.query.bind import Use
+from millpond.query.instant import is_instant
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
 ROWS, NEIGHBOURS, NEWEST, INSTANTS = "rows", "neighbours", "newest", "instants"
@@ -101,11 +102,6 @@ def kind_of(prepared: Prepared) -> Kind:
     return Kind(INSTANTS)
 
 
-def names_instant(prepared: Prepared) -> bool:
-    """Whether NOW() is anywhere in a query."""
-    return any(_is_instant(node) for node in prepared.bound.tree.find_all(exp.Literal))
-
-
 def remembers(prepared: Prepared) -> bool:
     """Whether what a query sent last cannot be worked out again: the standard tables it reads may have changed since."""
     return prepared.query.form != "rstream" and bool(prepared.standards)
@@ -147,12 +143,7 @@ def _is_arrival(condition: exp.Expr, use: Use) -> bool:
         return False
     sides = [condition.this, condition.expression]
     named = any(isinstance(s, exp.Column) and s.name == use.time_column for s in sides)
-    return named and any(isinstance(s, (exp.Literal, exp.Cast)) and _is_instant(s) for s in sides)
-
-
-def _is_instant(node: exp.Expr) -> bool:
-    literal = node.this if isinstance(node, exp.Cast) else node
-    return isinstance(literal, exp.Literal) and literal.this in (str(INSTANT), INSTANT_TEXT)
+    return named and any(is_instant(s) for s in sides)
 
 
 def _is_plain(prepared: Prepared, tree: exp.Select) -> bool:
@@ -167,7 +158,7 @@ def _is_plain(prepared: Prepared, tree: exp.Select) -> bool:
             return False
         if isinstance(node, exp.Select) and node is not tree:
             return False
-        if isinstance(node, exp.Literal) and node.this in (str(INSTANT), INSTANT_TEXT):
+        if is_instant(node):
             return False
     return True
 

@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from sqlglot import exp
 
 from millpond.network.plan.prepared import Prepared
-from millpond.query.bind import INSTANT, INSTANT_TEXT
+from millpond.query.instant import names_instant
 from millpond.schema import DataType
 from millpond.sql.statements import Window
 from millpond.sql.translate import NotOnDuckDB, types_on_duckdb
@@ -136,7 +136,7 @@ def keys_of(prepared: Prepared, tree: exp.Expr) -> list[exp.Expr] | None:
         return None
     if len(list(tree.find_all(exp.Select))) > 1 or use.previous:
         return None
-    if any(node.this in (str(INSTANT), INSTANT_TEXT) for node in tree.find_all(exp.Literal)):
+    if names_instant(tree):
         return None
     group = tree.args.get("group")
     keys = group.expressions if group is not None else []

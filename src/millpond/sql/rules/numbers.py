@@ -20,7 +20,6 @@ from millpond.sql.rules.terms import (
     DOUBLE,
     FLOAT,
     INT,
-    STANDS_FOR_ANOTHER,
     STRING,
     TIMESTAMP,
     VOID,
@@ -58,9 +57,6 @@ _SYMBOLS: dict[type[exp.Expression], str] = {
 
 
 def written(node: exp.Literal, tr: Translator) -> Value:
-    if node.meta.get(STANDS_FOR_ANOTHER):
-        known = number_literal(node.this)
-        return Value(known.sql, known.type)
     return literal(node.this, STRING) if node.is_string else number_literal(node.this)
 
 

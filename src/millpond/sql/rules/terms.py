@@ -73,8 +73,9 @@ class _NotConstant:
 NOT_CONSTANT: Final = _NotConstant()
 
 
-STANDS_FOR_ANOTHER: Final = "stands for another"
-"""In the meta of a number that another will take the place of in the text: nothing may be computed with it."""
+INSTANT: Final = "\0"
+"""Where the instant goes in a text for DuckDB. Nothing else puts a NUL there: `text` and `quoted` refuse it, and both engines
+refuse it anywhere else. So the text is made once, and `at_instant` cannot meet a user's number or text."""
 
 
 class Value:
@@ -208,6 +209,8 @@ def duck(type: DataType) -> str:
 
 
 def quoted(name: str) -> str:
+    if "\0" in name:
+        raise NotOnDuckDB("a name with a NUL character is only proved on Spark")
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 from millpond.sql.rules.terms import (
     BIGINT,
     DATE,
+    INSTANT,
     INT,
     STRING,
     TIMESTAMP,
@@ -20,6 +21,7 @@ from millpond.sql.rules.terms import (
     Translator,
     Value,
     only,
+    type_of,
     unproved,
 )
 from millpond.sql.rules.types import convert, parse_constant
@@ -187,7 +189,15 @@ def epoch_days(node: exp.UnixDate, tr: Translator) -> Value:
     return Value(f"CAST({value.sql} - DATE '1970-01-01' AS INTEGER)", INT, value.raises)
 
 
+def instant(node: exp.Placeholder, tr: Translator) -> Value:
+    """The instant of the query, in ticks: a whole number, or microseconds since 1970."""
+    if type_of(node.type) == BIGINT:
+        return Value(f"CAST({INSTANT} AS BIGINT)", BIGINT)
+    return Value(f"make_timestamp(CAST({INSTANT} AS BIGINT))", TIMESTAMP)
+
+
 RULES: dict[type[exp.Expression], Rule] = {
+    exp.Placeholder: instant,
     exp.TsOrDsToDate: to_date,
     exp.TsOrDsAdd: add_days,
     exp.AddMonths: add_months,

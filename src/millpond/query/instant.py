@@ -1,0 +1,52 @@
+"""NOW() over a window: the instant a query is evaluated at, which is known only when it is.
+
+A bound tree holds a placeholder node where NOW() stood. (A user's own parameters never get that far: `allowed` refuses them.)
+For DuckDB the node becomes a mark in the text that no user's text can hold, so that a continuous query is translated once and
+run at many instants; for Spark, whose text is made for each run, the node becomes a literal.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millpond.duration import moment
+from millpond.sql.rules.terms import INSTANT
+
+
+def placeholder(whole: bool) -> exp.Placeholder:
+    """The node that stands for the instant: a BIGINT if times are `whole` numbers, else a TIMESTAMP."""
+    node = exp.Placeholder(this="instant")
+    node.type = exp.DataType.build("BIGINT" if whole else "TIMESTAMP", dialect="spark")
+    return node
+
+
+def is_instant(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Placeholder)
+
+
+def names_instant(tree: exp.Expr) -> bool:
+    """Whether NOW() is anywhere in a bound tree."""
+    return tree.find(exp.Placeholder) is not None
+
+
+def at_instant(text: str, ticks: int | None) -> str:
+    """DuckDB's text with the instant in place of its mark."""
+    if INSTANT not in text:
+        return text
+    return text.replace(INSTANT, "NULL" if ticks is None else str(ticks))
+
+
+def put_instant(tree: exp.Expr, ticks: int | None) -> None:
+    """Put the instant as a literal in place of the nodes that stand for it."""
+    for node in list(tree.find_all(exp.Placeholder)):
+        assert node.type is not None
+        whole = node.type.is_type(exp.DType.BIGINT)
+        value: exp.Expr = exp.Null()
+        if ticks is not None:
+            value = exp.Literal.number(ticks) if whole else exp.Literal.string(written_moment(ticks))
+        node.replace(exp.Cast(this=value, to=node.type.copy()))
+
+
+def written_moment(ticks: int) -> str:
+    """A time in microseconds since 1970 as SQL writes a TIMESTAMP, in UTC."""
+    return moment(ticks).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
