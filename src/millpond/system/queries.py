@@ -7,7 +7,7 @@ from datetime import datetime
 
 from millpond.catalog import ContinuousQuery
 from millpond.duration import FOREVER, describe, moment
-from millpond.network.evaluate.watch import underway
+from millpond.network.engine.watch import underway
 from millpond.network.plan.two_phase import PREFIX
 from millpond.network.run.explain import state_rows
 from millpond.network.run.network import Network

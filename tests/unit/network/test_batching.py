@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import millpond
-from millpond.network.evaluate import batching as together
 from millpond.network.evaluate import evaluator as evaluate
+from millpond.network.strategies import batching as together
 
 COLUMNS = "k INT, v INT, x DOUBLE, s STRING, t BIGINT"
 WHERES = [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.network.evaluate.engine import Engine
-from millpond.network.evaluate.stream_operators import send
+from millpond.network.engine.engine import Engine
+from millpond.network.engine.stream_operators import send
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.string())])
 VALUES = st.lists(st.tuples(st.sampled_from([None, 1, 2]), st.sampled_from([None, "x", ""])), max_size=8)

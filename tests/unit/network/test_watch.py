@@ -14,9 +14,9 @@ import pytest
 
 from millpond.clock import SystemClock
 from millpond.errors import Cancelled, LimitExceeded
-from millpond.network.evaluate import watch as watches
-from millpond.network.evaluate.engine import Engine
-from millpond.network.evaluate.watch import Watch, cancel, forget, stuck, underway
+from millpond.network.engine import watch as watches
+from millpond.network.engine.engine import Engine
+from millpond.network.engine.watch import Watch, cancel, forget, stuck, underway
 
 FOREVER = "SELECT count(*) AS n FROM range(10000000) a, range(10000000) b WHERE a.range + b.range < 0"
 CLOCK = SystemClock()
@@ -87,7 +87,7 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 from millpond.clock import SystemClock
-from millpond.network.evaluate import watch as watches
+from millpond.network.engine import watch as watches
 watches._GRACE = watches._SHOWN_AFTER = 0.1
 watch = watches.Watch(Path({str(tmp_path)!r}), timedelta(seconds=0.2), SystemClock(), ends_process=True)
 with watch.over("loop", "loop@3") as evaluation, evaluation.question():

@@ -12,7 +12,7 @@ import pytest
 import millpond
 from millpond.acts.show import SHOWN
 from millpond.clock import ManualClock
-from millpond.network.evaluate.watch import Underway
+from millpond.network.engine.watch import Underway
 from millpond.network.run.ticks import MOST_TICKS, TickLog
 from millpond.pond import Pond
 from millpond.query.system import SCHEMA

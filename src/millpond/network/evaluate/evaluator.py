@@ -23,11 +23,9 @@ from millpond.errors import MillpondError
 from millpond.event_time import NEVER, Progress, event_times, sort_by_time
 from millpond.network.aggregates.holders import worth_keeping
 from millpond.network.aggregates.running import Running
-from millpond.network.evaluate.batching import Question, ask_together, question_of
-from millpond.network.evaluate.engine import Engine
-from millpond.network.evaluate.grouped import Holding
+from millpond.network.engine.engine import Engine
+from millpond.network.engine.stream_operators import beyond, send
 from millpond.network.evaluate.node import Node, Slots
-from millpond.network.evaluate.stream_operators import beyond, send
 from millpond.network.plan.key_lookup import lookups
 from millpond.network.plan.kinds import (
     AGGREGATES,
@@ -44,6 +42,8 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import PREFIX
 from millpond.network.state.checkpoints import Keepable, of_keys
 from millpond.network.state.history import History
+from millpond.network.strategies.batching import Question, ask_together, question_of
+from millpond.network.strategies.grouped import Holding
 from millpond.network.time.inlet import Inlet
 from millpond.network.time.instants import arrivals, slides
 from millpond.network.windows.arrivals import Arrived

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from millpond.event_time import Progress
 from millpond.network.aggregates.holders import Held
-from millpond.network.evaluate.batching import Question
 from millpond.network.plan.key_lookup import Lookup
 from millpond.network.plan.kinds import Kind
 from millpond.network.plan.prepared import Prepared
+from millpond.network.strategies.batching import Question
 from millpond.network.windows.keyed_rows import KeyedRows
 from millpond.network.windows.neighbours import Neighbours
 from millpond.network.windows.predicates import Columns

@@ -7,13 +7,14 @@ from typing import Any
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
+from millpond.network.plan.graph import bases
 from millpond.network.plan.kinds import APPROXIMATE, CORRELATED, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
-from millpond.network.plan.placement import shard_table
-from millpond.network.plan.prepared import Prepared, bases, prepare
+from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.plan.two_phase import PREFIX, ColumnsOf, split
 from millpond.network.plan.why import why_exact
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
+from millpond.network.run.placement import shard_table
 from millpond.query.bind import Use
 
 

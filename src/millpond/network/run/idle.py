@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millpond.catalog import Catalog
-from millpond.network.plan.prepared import bases
+from millpond.network.plan.graph import bases
 from millpond.table.stream import StreamTable
 
 

@@ -27,13 +27,14 @@ from millpond.clock import Clock
 from millpond.durable import delete_folder, disk_errors
 from millpond.errors import CatalogError, MillpondError
 from millpond.event_time import Progress, event_times
-from millpond.network.evaluate.engine import Engine
+from millpond.network.engine.engine import Engine
 from millpond.network.evaluate.evaluator import Evaluator, numbered, result_columns
+from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.kinds import remembers
-from millpond.network.plan.placement import shard_table
-from millpond.network.plan.prepared import Prepared, bases, in_order, prepare
+from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.plan.two_phase import PREFIX, both_folders, split
 from millpond.network.run.idle import follow
+from millpond.network.run.placement import shard_table
 from millpond.network.run.ticks import TickLog
 from millpond.network.run.worker import (
     Definitions,

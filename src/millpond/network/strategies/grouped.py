@@ -21,7 +21,7 @@ from millpond.event_time import Progress
 from millpond.network.aggregates.holders import Held, begun, held_for, past_of
 from millpond.network.aggregates.running import Running
 from millpond.network.aggregates.summaries import Summarised
-from millpond.network.evaluate.engine import Engine
+from millpond.network.engine.engine import Engine
 from millpond.network.evaluate.node import Node
 from millpond.network.plan.kinds import MOMENT
 from millpond.network.state.history import History

@@ -20,7 +20,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.arrow import integers
-from millpond.network.evaluate.engine import Engine
+from millpond.network.engine.engine import Engine
 from millpond.network.plan.kinds import simple_where
 from millpond.network.plan.prepared import Prepared
 from millpond.query.instant import at_instant

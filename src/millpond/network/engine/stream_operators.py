@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from millpond.network.evaluate.engine import Engine
+from millpond.network.engine.engine import Engine
 from millpond.query.relation import DUCKDB
 
 

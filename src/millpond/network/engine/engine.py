@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millpond.catalog import Function
 from millpond.errors import EngineError
-from millpond.network.evaluate.watch import Evaluation
+from millpond.network.engine.watch import Evaluation
 from millpond.process import ProcessBound
 from millpond.query.functions import register
 from millpond.query.local import translate_error

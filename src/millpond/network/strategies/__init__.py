@@ -1,0 +1,1 @@
+"""Ways of evaluating a continuous query."""
