@@ -20,10 +20,25 @@ SRC = Path(__file__).parent.parent / "src"
 # Imported by everyone; they import only each other.
 VOCABULARY = {
     *("errors", "schema", "duration", "clock", "config", "arrow", "event_time", "catalog", "durable", "failpoints"),
-    *("catalog_file", "codec", "process", "result", "sealed"),
+    *("catalog_file", "codec", "extensions", "process", "result", "sealed"),
 }
 
-STAGES = {"sql", "spark", "sources", "ingest", "table", "connectors", "results", "query", "network", "tick", "system"}
+STAGES = {
+    *(
+        "sql",
+        "spark",
+        "sources",
+        "ingest",
+        "table",
+        "connectors",
+        "sinks",
+        "results",
+        "query",
+        "network",
+        "tick",
+        "system",
+    ),
+}
 
 # A part is a module or folder directly in src/millpond. Each may import itself, the vocabulary, and:
 MAY_IMPORT: dict[str, set[str]] = {
@@ -33,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The settings under which Spark and DuckDB are proved to agree belong to the proof, in sql.
     "spark": {"sql"},
     "sources": set(),
+    "sinks": set(),
     # A library of its own: no table, no engine.
     "synopses": set(),
     "table": set(),
@@ -41,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The intake hands frames to a table's log: rows, rejects and position go in together or not at all.
     "ingest": {"sources", "table"},
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
-    "results": {"table"},
+    "results": {"table", "sinks"},
     "query": {"table", "sql", "spark"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
@@ -54,7 +70,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
     "__init__": {*STAGES, "pond"},
     # Public checks of what a user can extend.
-    "testing": {"sources", "synopses", "__init__"},
+    "testing": {"sources", "sinks", "synopses", "__init__"},
+    # Public names for whoever adds a kind of source or sink.
+    "extending": {"sources", "sinks"},
     # A face: splits its input into statements, and tells who holds the lock.
     "cli": {"pond", "__init__", "sql", "lock"},
     "__main__": {"cli"},

@@ -20,9 +20,10 @@ ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/guide.md", "docs/how-to.md", "docs/synopses.md", "docs/correlated.md"]
-)
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("guide", "how-to", "extending", "synopses", "correlated"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_python_blocks_run_and_print_what_follows_them(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

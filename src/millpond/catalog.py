@@ -102,7 +102,7 @@ class StandardTable:
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from. `location` is a folder or host:port; `options` are the source's own."""
+    """Where rows come from. What `location`, `format` and `options` mean is up to the kind (`sources.registry`)."""
 
     name: str
     kind: str
@@ -186,8 +186,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Trigger:
-    """What is done with each result row of a query. `kind` is 'post' (`target` is an address) or 'python' (`target` is
-    '<module>:<function>').
+    """What is done with each result row of a query. What `target` and `options` mean is up to the kind (`sinks.registry`).
 
     `name` is never used twice, nor is the query's `folder`. `start` is the number of the first row it is for.
     """
@@ -198,6 +197,7 @@ class Trigger:
     kind: str
     target: str
     start: int
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 Relation = StreamingTable | StandardTable | Source

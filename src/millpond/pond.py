@@ -54,9 +54,9 @@ from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
-from millpond.results.triggers import Triggers
+from millpond.results.triggers.supervisor import Triggers
 from millpond.sealed import BrokenSeal, unseal, write_sealed
-from millpond.sources.base import open_source
+from millpond.sources.registry import open_source
 from millpond.sql.parser import nested_too_deeply, parse
 from millpond.system.status import status as read_status
 from millpond.table.keeper import Keeper, Round

@@ -9,11 +9,14 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from millpond.sinks.base import Event, Sink
 from millpond.sources.base import RowSource, SourceBatch
 from millpond.synopses.base import Synopsis, SynopsisError
 
@@ -76,6 +79,61 @@ def check_source(
                 source.seek(position)
         finally:
             source.close()
+
+
+def check_sink(make: Callable[[], Sink], received: Callable[[], Sequence[str]]) -> None:
+    """Check the promises of `Sink`.
+
+    `make` gives a new sink to the same receiver each time; it is closed before the next one is made. `received` gives the ids
+    of all rows that have arrived there, in the order in which they did.
+
+    - when `flush` has returned, the rows sent before have arrived, in their order, whatever values they have;
+    - an event is not changed;
+    - a row that is sent again, as after a crash, is taken; it may arrive again or be recognised by its id;
+    - `close` can be called twice, and another sink goes on where it ended.
+    """
+    sent: list[str] = []
+    for number, size in enumerate((1, 2, 7)):
+        sink = make()
+        try:
+            assert sink.batch >= 1, f"batch is {sink.batch}"
+            for first in range(0, size, sink.batch):
+                events = [_event(f"{number}-{place}") for place in range(first, min(size, first + sink.batch))]
+                for event in events:
+                    before = dict(event)
+                    sink.send(event)
+                    assert repr(event) == repr(before), "an event was changed"
+                sink.flush()
+                sent += [event["id"] for event in events]
+                assert list(received()) == sent, f"{list(received())} arrived, {sent} were sent"
+        finally:
+            sink.close()
+            sink.close()
+    sink = make()
+    try:
+        sink.send(_event("2-6"))
+        sink.flush()
+    finally:
+        sink.close()
+    assert list(received()) in (sent, [*sent, "check:2-6"]), "a row sent again must arrive again, or be recognised"
+
+
+def _event(name: str) -> Event:
+    """A row with a value of every type."""
+    return {
+        "id": f"check:{name}",
+        "query": "check",
+        "instant": datetime(2026, 1, 31, 12, tzinfo=UTC),
+        "whole": 1 << 40,
+        "real": 0.5,
+        "infinite": float("inf"),
+        "decimal": Decimal("1.50"),
+        "text": "caf\u00e9 \U0001f600\n",
+        "bytes": b"\x00\xff",
+        "truth": True,
+        "day": date(2026, 1, 31),
+        "nothing": None,
+    }
 
 
 def _read_new(make: Callable[[], RowSource], rows: int, most: int) -> _Reading:

@@ -7,7 +7,6 @@ them; and the other way round for a DROP.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millpond.acts import continuous, functions, idle
@@ -29,7 +28,7 @@ from millpond.durable import delete_folder
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql
 from millpond.failpoints import reach
 from millpond.result import Result
-from millpond.sources.options import check_options
+from millpond.sources.registry import SOURCES, check_definition
 from millpond.sql import define
 from millpond.sql import statements as st
 from millpond.table import stream
@@ -125,14 +124,11 @@ def create_source(pond: Pond, statement: st.CreateSource) -> Result:
     with pond.work:
         if statement.if_not_exists and pond.catalog.relation(statement.name) is not None:
             return Result(message=f'"{statement.name}" exists already')
-        source = define.source(statement, pond.catalog)
-        if source.kind == "files":
-            source = replace(source, location=str(Path(source.location).resolve()))
-        check_options(source)
+        kind = SOURCES.find(statement.kind, sql=statement.sql, span=statement.kind_place)
+        source = check_definition(define.source(statement, pond.catalog, next(iter(kind.formats))))
         pond.change_catalog(pond.catalog.with_source(source))
-    missing = source.kind == "files" and not Path(source.location).is_dir()
-    warning = f'; warning: there is no folder "{source.location}" yet, a feed needs it' if missing else ""
-    return Result(message=f'source "{source.name}" created{warning}')
+    warning = kind.warning(source)
+    return Result(message=f'source "{source.name}" created{f"; warning: {warning}" if warning else ""}')
 
 
 def drop(pond: Pond, statement: st.Drop) -> Result:

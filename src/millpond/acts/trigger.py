@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from millpond.catalog import Trigger, folder_name
 from millpond.errors import CatalogError
+from millpond.extensions import shown_location
 from millpond.result import Result
-from millpond.results.triggers import check_address, check_columns, find_callable
+from millpond.results.triggers.runner import check_columns
+from millpond.sinks.base import SinkKind
+from millpond.sinks.registry import SINKS, check_target
 from millpond.sql import statements as st
 
 if TYPE_CHECKING:
@@ -16,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def create(pond: Pond, statement: st.CreateTrigger) -> Result:
-    return _add(pond, statement.query, statement.kind, statement.target)
+    kind = SINKS.find(statement.kind, sql=statement.sql, span=statement.kind_place)
+    return _add(pond, statement.query, kind, statement.target, statement.options)
 
 
 def on(pond: Pond, name: str, do: Callable[[dict[str, Any]], object] | str) -> None:
     """What `Pond.on` does: a text is a durable trigger, a callable lives as long as the process."""
     if isinstance(do, str):
-        _add(pond, name, "post" if "://" in do else "python", do)
+        _add(pond, name, SINKS.find("post" if "://" in do else "python"), do, {})
         return
     if not callable(do):
         raise CatalogError(
@@ -35,27 +39,24 @@ def on(pond: Pond, name: str, do: Callable[[dict[str, Any]], object] | str) -> N
         pond.triggers.add(query, pond.network.outlet(query.name).next, do)
 
 
-def _add(pond: Pond, name: str, kind: str, target: str) -> Result:
+def _add(pond: Pond, name: str, kind: SinkKind, target: str, options: Mapping[str, str]) -> Result:
     """A durable trigger. It begins with the next result."""
     pond.own()
     with pond.work:
         catalog = pond.catalog
         query = catalog.query(name)
         check_columns(query)
-        if kind == "post":
-            check_address(target)
-        else:
-            find_callable(target)
-        if any((t.folder, t.kind, t.target) == (query.folder, kind, target) for t in catalog.triggers.values()):
+        check_target(kind, target, options)
+        if any((t.folder, t.kind, t.target) == (query.folder, kind.name, target) for t in catalog.triggers.values()):
             raise CatalogError(
                 f'"{query.name}" has a trigger to "{target}" already',
                 hint=f"Drop it first: ON {query.name} DO NOTHING.",
             )
         start = pond.network.outlet(query.name).next
-        trigger = Trigger(folder_name(query.name, catalog.made), query.name, query.folder, kind, target, start)
+        folder = folder_name(query.name, catalog.made)
+        trigger = Trigger(folder, query.name, query.folder, kind.name, target, start, dict(options))
         pond.change_catalog(catalog.with_trigger(trigger))
-    done = "posted to" if kind == "post" else "given to"
-    return Result(message=f'from now on each result of "{query.name}" is {done} {target}')
+    return Result(message=f'from now on each result of "{query.name}" is {kind.done} {shown_location(target)}')
 
 
 def drop(pond: Pond, statement: st.DropTrigger) -> Result:

@@ -1,1 +1,1 @@
-"""Where rows come from: folders of files and sockets today, brokers and sensors later, all behind `base.RowSource`."""
+"""Where rows come from. A kind of source is a module here; `base` says what one promises, `registry` names them."""

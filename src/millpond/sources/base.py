@@ -1,9 +1,10 @@
-"""What a source of rows promises, and the one place that makes sources.
+"""What a source of rows promises, and what a kind of source is.
 
 Idea. A source gives rows in an order of its own and, with each batch, the *position* after it. The position is stored
 together with the rows, so rows are taken exactly once: what was stored is not read again, what was not stored is.
 Nothing here knows files or sockets; a Kafka, MQTT or sensor source implements the same three methods (its position
-would be the offsets of its partitions). `millpond.testing.check_source` checks the promises.
+would be the offsets of its partitions). `millpond.testing.check_source` checks the promises. A `SourceKind` is what SQL
+knows a source by; it is registered in `registry`.
 
 Invariants
  1. Rows read = rows in `SourceBatch.rows` + entries in `SourceBatch.bad`; nothing is dropped in silence.
@@ -13,17 +14,18 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
 from millpond.arrow import BadRow
 from millpond.catalog import Source
 from millpond.clock import Clock
-from millpond.errors import CatalogError
+from millpond.extensions import Option
 
 
 @dataclass(frozen=True)
@@ -70,35 +72,39 @@ class RowSource(Protocol):
         a second call does nothing. Not called when the process dies: nothing durable may depend on it."""
 
 
-def open_source(source: Source, journal_folder: Path, clock: Clock) -> RowSource:
-    """Make the source that `source` defines; raises `CatalogError` if the definition cannot work.
+@dataclass(frozen=True)
+class Opening:
+    """What a kind gets to open a source with: a folder for what the source must remember between runs, and the clock.
 
-    `journal_folder` is where the source may keep what it must remember between runs. It belongs to one feed: two
-    readers of the same source each need their own, and a dropped feed's folder should be deleted.
+    The folder belongs to one feed. It need not exist yet, and is deleted with the feed.
     """
-    # Imported here because the implementations build on this module.
-    from millpond.sources.files import FileSource
-    from millpond.sources.options import check_options, complete_column, folder_of, host_and_port, line_options
-    from millpond.sources.socket import SocketSource, connector
 
-    check_options(source)
-    if source.kind.lower() == "files":
-        return FileSource(
-            source.name,
-            folder_of(source),
-            source.columns,
-            source.format.lower(),
-            line_options(source),
-            journal_folder,
-            clock,
-            pattern=source.options.get("pattern", "*"),
-            complete=complete_column(source),
-        )
-    if source.kind.lower() == "socket":
-        host, port = host_and_port(source)
-        return SocketSource(
-            connector(host, port), f"{host}:{port}", source.columns, source.format.lower(), line_options(source)
-        )
-    raise CatalogError(
-        f'source "{source.name}" is of kind "{source.kind}"', detail="There is: files, socket.", hint="Use one of them."
-    )
+    journal: Path
+    clock: Clock
+
+
+class SourceKind(ABC):
+    """A kind of source: `CREATE SOURCE s (...) FROM <name> '<location>' [FORMAT <format>] [WITH (<option> = ...)]`.
+
+    `formats` has for each format the options that can be set with it; the first one is the default. A kind whose rows have
+    no format names just one. A kind that reaches outside the pond is `privileged`: a server can refuse it.
+    """
+
+    name: ClassVar[str]
+    location: ClassVar[str]
+    """What the text after the name is, such as "a folder"."""
+    formats: ClassVar[Mapping[str, tuple[Option, ...]]]
+    privileged: ClassVar[bool] = True
+
+    def check(self, source: Source, options: Mapping[str, Any]) -> Source:
+        """The definition as it is to be kept; raises `CatalogError` if it cannot work. It may not reach outside: what is not
+        there yet may be there when the source is opened. Called when the source is created and each time it is opened."""
+        return source
+
+    def warning(self, source: Source) -> str | None:
+        """What the user should know who has just created the source."""
+        return None
+
+    @abstractmethod
+    def open(self, source: Source, options: Mapping[str, Any], opening: Opening) -> RowSource:
+        """The source at its beginning. `options` are the values of all options of its format."""

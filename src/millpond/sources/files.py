@@ -21,22 +21,25 @@ from __future__ import annotations
 
 import fnmatch
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millpond.arrow import BadRow, arrow_schema
+from millpond.catalog import Source
 from millpond.clock import Clock
-from millpond.errors import CorruptBlock, PondError
+from millpond.errors import CatalogError, CorruptBlock, PondError
+from millpond.extensions import Option
 from millpond.schema import Schema
-from millpond.sources.base import SourceBatch
+from millpond.sources.base import Opening, SourceBatch, SourceKind
 from millpond.sources.journal import Journal
 from millpond.sources.lines import CHUNK_BYTES, Rows, batch_of, broken_line, line_parser, why_broken
-from millpond.sources.options import LineOptions
+from millpond.sources.options import CSV, JSON, LineOptions
 from millpond.sources.parquet import ParquetReader
 
 SETTLED_AFTER = timedelta(seconds=2)
@@ -348,3 +351,54 @@ class _Nothing:
 
     def close(self) -> None:
         pass
+
+
+_PATTERN = Option("pattern", "which file names are read, with * and ?", default="*")
+_COMPLETE = Option("complete", "the column of which each file has all rows up to its greatest value")
+
+
+class FilesKind(SourceKind):
+    """`FROM FILES '<folder>'`."""
+
+    name = "files"
+    location = "a folder"
+    formats: ClassVar = {
+        "csv": (*CSV, _PATTERN, _COMPLETE),
+        "json": (*JSON, _PATTERN, _COMPLETE),
+        "parquet": (_PATTERN, _COMPLETE),
+    }
+
+    def check(self, source: Source, options: Mapping[str, Any]) -> Source:
+        if options["complete"] is not None:
+            column = source.columns.find(options["complete"], source.name)
+            if not (column.type.is_integer or column.type.name == "TIMESTAMP"):
+                raise CatalogError(
+                    f'option "complete" of source "{source.name}" names column "{column.name}", which is not a time',
+                    hint="It must be an integer (seconds) or a TIMESTAMP.",
+                )
+        return replace(source, location=str(Path(source.location).expanduser().resolve()))
+
+    def warning(self, source: Source) -> str | None:
+        return (
+            None if Path(source.location).is_dir() else f'there is no folder "{source.location}" yet, a feed needs it'
+        )
+
+    def open(self, source: Source, options: Mapping[str, Any], opening: Opening) -> FileSource:
+        folder = Path(source.location)
+        if not folder.is_dir():
+            what = "is not a folder" if folder.exists() else "does not exist"
+            raise CatalogError(
+                f'folder "{source.location}" of source "{source.name}" {what}', hint="Create it first; it may be empty."
+            )
+        complete = options["complete"]
+        return FileSource(
+            source.name,
+            folder,
+            source.columns,
+            source.format,
+            LineOptions.of(options),
+            opening.journal,
+            opening.clock,
+            pattern=options["pattern"],
+            complete=None if complete is None else source.columns.find(complete, source.name).name,
+        )

@@ -20,16 +20,18 @@ import contextlib
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from millpond.arrow import arrow_schema
+from millpond.catalog import Source
+from millpond.errors import CatalogError
 from millpond.schema import Schema
-from millpond.sources.base import SourceBatch
+from millpond.sources.base import Opening, SourceBatch, SourceKind
 from millpond.sources.lines import CHUNK_BYTES, LineParser, Rows, batch_of, broken_line, line_parser, why_broken
-from millpond.sources.options import LineOptions
+from millpond.sources.options import CSV, JSON, LineOptions
 
 BUFFER_BYTES = 16 << 20  # two chunks: one being parsed, one being filled
 _READ_BYTES = 1 << 18
@@ -257,3 +259,34 @@ class SocketSource:
                 self._socket = None
         self._buffer.end()
         return came
+
+
+class SocketKind(SourceKind):
+    """`FROM SOCKET '<host:port>'`."""
+
+    name = "socket"
+    location = "a host:port"
+    formats: ClassVar = {"csv": CSV, "json": JSON}
+
+    def check(self, source: Source, options: Mapping[str, Any]) -> Source:
+        host_and_port(source)
+        return source
+
+    def open(self, source: Source, options: Mapping[str, Any], opening: Opening) -> SocketSource:
+        host, port = host_and_port(source)
+        return SocketSource(
+            connector(host, port), f"{host}:{port}", source.columns, source.format, LineOptions.of(options)
+        )
+
+
+def host_and_port(source: Source) -> tuple[str, int]:
+    """The two halves of `host:port`; an IPv6 address stands in brackets, `[::1]:9000`."""
+    host, _, port = source.location.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    ambiguous = ":" in host and bare == host
+    if not bare or ambiguous or not (port.isascii() and port.isdigit()) or not 1 <= int(port) <= 65535:
+        raise CatalogError(
+            f'"{source.location}" of source "{source.name}" is not a host and a port',
+            hint="Write host:port, for example localhost:9000 or [::1]:9000.",
+        )
+    return bare, int(port)

@@ -114,14 +114,15 @@ def find_index(catalog: Catalog, name: str) -> tuple[StreamingTable, Index]:
     raise UnknownName("index", name, [i.name for _, i in every])
 
 
-def source(statement: CreateSource, catalog: Catalog) -> Source:
+def source(statement: CreateSource, catalog: Catalog, default_format: str) -> Source:
+    """The source a CREATE SOURCE describes; whether there can be one is for its kind to say."""
     catalog.check_free(statement.name)
     return Source(
         statement.name.lower(),
         statement.kind,
         statement.location,
         folded(statement.columns),
-        statement.format.lower(),
+        statement.format or default_format,
         dict(statement.options),
     )
 

@@ -94,15 +94,19 @@ class CreateIndex(Statement):
 
 @dataclass(frozen=True)
 class CreateSource(Statement):
-    """`CREATE SOURCE n (cols) FROM FILES '<folder>' | SOCKET '<host:port>' [FORMAT CSV|JSON|PARQUET] [WITH (k = 'v')]`."""
+    """`CREATE SOURCE n (cols) FROM <kind> '<location>' [FORMAT <format>] [WITH (k = 'v')]`.
+
+    Which kinds, formats and options there are is not known here. `kind_place` is where the kind is written.
+    """
 
     name: str
     columns: tuple[Column, ...]
-    kind: str  # 'files' or 'socket'
+    kind: str
     location: str
-    format: str = "csv"
+    format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     if_not_exists: bool = False
+    kind_place: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -164,11 +168,14 @@ class ExplainQuery(Statement):
 
 @dataclass(frozen=True)
 class CreateTrigger(Statement):
-    """`ON n DO POST '<address>'`: each result row is posted; or `ON n DO PYTHON '<module>:<function>'`."""
+    """`ON n DO <kind> '<target>' [WITH (k = 'v')]`: each result row goes to a sink of that kind. `kind_place` is where the
+    kind is written."""
 
     query: str
-    kind: str  # 'post' or 'python'
+    kind: str
     target: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    kind_place: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millpond.extensions import shown_location
 from millpond.ingest.feed import FeedRunner
 from millpond.lock import is_written
+from millpond.sources.registry import options_shown
 from millpond.system.registry import Reading, Row, system_table
 
 
@@ -15,9 +17,9 @@ from millpond.system.registry import Reading, Row, system_table
     [
         ("name", "STRING", "its name"),
         ("kind", "STRING", "what it is, such as `files` or `socket`"),
-        ("location", "STRING", "where it is"),
+        ("location", "STRING", "where it is, without a password"),
         ("format", "STRING", "the format of its rows"),
-        ("options", "STRING", "what was set WITH (...)"),
+        ("options", "STRING", "what was set WITH (...), without secrets"),
     ],
 )
 def sources(reading: Reading) -> Iterator[Row]:
@@ -25,9 +27,9 @@ def sources(reading: Reading) -> Iterator[Row]:
         yield {
             "name": source.name,
             "kind": source.kind,
-            "location": source.location,
+            "location": shown_location(source.location),
             "format": source.format,
-            "options": ", ".join(f"{k} = '{v}'" for k, v in source.options.items()) or None,
+            "options": options_shown(source),
         }
 
 

@@ -30,7 +30,7 @@ from millpond.network.run.network import Network
 from millpond.query.bind import Use
 from millpond.query.plan import Shelf
 from millpond.query.system import SCHEMA, SystemTable
-from millpond.results.triggers import Triggers
+from millpond.results.triggers.supervisor import Triggers
 from millpond.schema import Column, DataType, Schema
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot

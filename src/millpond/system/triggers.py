@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millpond.extensions import shown_location
 from millpond.lock import is_written
 from millpond.system.registry import Reading, Row, system_table
 
@@ -13,8 +14,12 @@ from millpond.system.registry import Reading, Row, system_table
     "The triggers on continuous queries.",
     [
         ("query", "STRING", "the query whose results it hands on"),
-        ("do", "STRING", "the kind of sink: `post`, `python`, or `callable` for a Python object of this process"),
-        ("target", "STRING", "the address or the function"),
+        (
+            "do",
+            "STRING",
+            "the kind of sink, such as `post` or `python`; `callable` for a Python object of this process",
+        ),
+        ("target", "STRING", "the address or the function, without a password"),
         ("state", "STRING", "`running`, `retrying`, or `stopped` while nobody writes the pond"),
         ("sent", "BIGINT", "results handed on"),
         ("lag", "BIGINT", "results that wait to be handed on"),
@@ -28,7 +33,7 @@ def triggers(reading: Reading) -> Iterator[Row]:
         yield {
             "query": state.trigger.query,
             "do": state.trigger.kind,
-            "target": state.trigger.target,
+            "target": shown_location(state.trigger.target),
             "state": "stopped" if not runs else "retrying" if state.reached.problem else "running",
             "sent": state.sent,
             "lag": state.lag,

@@ -24,17 +24,12 @@ from millpond import CatalogError, Pond, UnknownName
 from millpond.catalog import ContinuousQuery, Trigger
 from millpond.clock import ManualClock, SystemClock
 from millpond.results.outlet import Outlet
-from millpond.results.triggers import (
-    Post,
-    TriggerOptions,
-    TriggerRunner,
-    Triggers,
-    check_address,
-    find_callable,
-    to_json,
-)
+from millpond.results.triggers.runner import TriggerOptions, TriggerRunner
+from millpond.results.triggers.supervisor import Triggers
 from millpond.schema import Schema
 from millpond.sealed import read_sealed
+from millpond.sinks.http import Post, check_address, to_json
+from millpond.sinks.python import Calling, find_callable
 
 QUICK = TriggerOptions(first_pause=timedelta(milliseconds=1), longest_pause=timedelta(milliseconds=4))
 PATIENCE = 90.0  # seconds until a test gives up
@@ -267,14 +262,14 @@ def test_problems_of_an_address_are_told(receiver: Receiver) -> None:
     event = {"id": "q-1:0", "query": "q", "instant": 1}
     receiver.answers = [500, 302]
     with pytest.raises(Exception, match=f"^{receiver.address} answered 500 Internal Server Error$"):
-        Post(receiver.address)(event)
+        Post(receiver.address).send(event)
     with pytest.raises(Exception, match=f"^{receiver.address} answered 302 Found$"):
-        Post(receiver.address)(event)
+        Post(receiver.address).send(event)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}/in"
     with pytest.raises(Exception, match=r"^http://.*/in could not be posted to: .*[Cc]onnection refused$"):
-        Post(address)(event)
+        Post(address).send(event)
 
 
 def test_a_silent_address_is_given_up() -> None:
@@ -283,7 +278,7 @@ def test_a_silent_address_is_given_up() -> None:
         silent.listen()
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         with pytest.raises(Exception, match=f"^{address} could not be posted to: timed out$"):
-            Post(address, timedelta(milliseconds=50))({"id": "q:1"})
+            Post(address, timedelta(milliseconds=50)).send({"id": "q:1"})
 
 
 def test_a_posted_trigger_survives(place: Path, receiver: Receiver) -> None:
@@ -574,7 +569,9 @@ def test_rows_that_are_gone_are_counted(tmp_path: Path) -> None:
     came: list[int] = []
     file = tmp_path / "t.json"
     trigger = Trigger("t", "q", "q-1", "python", "x", 1)
-    runner = TriggerRunner(trigger, lambda: outlet, lambda: lambda e: came.append(e["v"]), file, ManualClock(), QUICK)
+    runner = TriggerRunner(
+        trigger, lambda: outlet, lambda: Calling(lambda e: came.append(e["v"])), file, ManualClock(), QUICK
+    )
     runner.start()
     until(lambda: came == [3, 4])
     outlet.take(5, rows(5))
@@ -584,7 +581,7 @@ def test_rows_that_are_gone_are_counted(tmp_path: Path) -> None:
     assert read_sealed(file) == {"next": 6, "missed": 2, "problem": None}
     outlet.take(6, rows(6))
     outlet.forget(7)
-    again = TriggerRunner(trigger, lambda: outlet, lambda: came.append, file, SystemClock(), QUICK)  # type: ignore[arg-type,return-value]
+    again = TriggerRunner(trigger, lambda: outlet, lambda: Calling(came.append), file, SystemClock(), QUICK)  # type: ignore[arg-type]
     again.start()
     until(lambda: again.reached.missed == 3)
     again.stop(PATIENCE)

@@ -19,7 +19,8 @@ from millpond.clock import ManualClock
 from millpond.errors import CorruptBlock, DiskFull, PondError, SecondWriter
 from millpond.schema import Schema
 from millpond.sources import files, journal
-from millpond.sources.base import RowSource, SourceBatch, open_source
+from millpond.sources.base import RowSource, SourceBatch
+from millpond.sources.registry import open_source
 from millpond.testing import check_source
 
 COLUMNS = Schema.of([("i", "INT"), ("s", "STRING")])

@@ -9,12 +9,11 @@ import pytest
 
 from millpond.catalog import Source
 from millpond.clock import ManualClock
-from millpond.errors import CatalogError
+from millpond.errors import MillpondError
 from millpond.schema import Schema
-from millpond.sources.base import open_source
 from millpond.sources.files import FileSource
-from millpond.sources.options import host_and_port
-from millpond.sources.socket import SocketSource
+from millpond.sources.registry import open_source
+from millpond.sources.socket import SocketSource, host_and_port
 
 COLUMNS = Schema.of([("i", "INT")])
 
@@ -39,7 +38,8 @@ def test_each_kind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("definition", "message"),
     [
-        (source("filez", "."), 'source "s" is of kind "filez"\nDetail: There is: files, socket.'),
+        (source("filez", "."), 'kind of source "FILEZ" does not exist\nHint: Did you mean "FILES"?'),
+        (source("carrier", "."), 'kind of source "CARRIER" does not exist\nDetail: There is: '),
         (source("files", ".", "xml"), 'source "s" of kind files cannot have format "xml"\n'),
         (source("socket", "a:1", "parquet"), 'source "s" of kind socket cannot have format "parquet"\n'),
         (
@@ -62,7 +62,7 @@ def test_each_kind(tmp_path: Path) -> None:
     ],
 )
 def test_messages(definition: Source, message: str, tmp_path: Path) -> None:
-    with pytest.raises(CatalogError) as caught:
+    with pytest.raises(MillpondError) as caught:
         opened(definition, tmp_path)
     assert str(caught.value).startswith(message)
 

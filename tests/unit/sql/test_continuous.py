@@ -200,6 +200,7 @@ WINDOW_5 = st.Window(interval=5 * MINUTE)
         ("EXPLAIN STREAMING VIEW v", st.ExplainQuery("", NOWHERE, "v", view=True)),
         ("ON q DO POST 'http://x/y'", st.CreateTrigger("", NOWHERE, "q", "post", "http://x/y")),
         ("ON q DO PYTHON 'a.b:c'", st.CreateTrigger("", NOWHERE, "q", "python", "a.b:c")),
+        ("ON q DO Kafka 'h:1' WITH (topic = 't')", st.CreateTrigger("", NOWHERE, "q", "kafka", "h:1", {"topic": "t"})),
         ("ON q DO NOTHING", st.DropTrigger("", NOWHERE, "q")),
     ],
 )  # fmt: skip
@@ -288,9 +289,8 @@ END = "but found the end of the statement"
         ("EXPLAIN CONTINUOUS QUERY", "", f"expected a query name, {END}"),
         ("EXPLAIN STREAMING TABLE t", "TABLE", 'expected VIEW after EXPLAIN STREAMING, but found "TABLE"'),
         ("ON q POST 'x'", "POST", 'expected DO after the query\'s name, but found "POST"'),
-        ("ON q DO x", "x", 'expected POST, PYTHON or NOTHING after DO, but found "x"'),
-        ("ON q DO POST x", "x", 'expected an address, as a text, but found "x"'),
-        ("ON q DO PYTHON x", "x", 'expected \'<module>:<function>\', as a text, but found "x"'),
+        ("ON q DO 'x'", "'x'", "expected a kind of sink after DO, such as POST, or NOTHING, but found text 'x'"),
+        ("ON q DO POST x", "x", 'expected the target after POST, as a text, but found "x"'),
     ],
 )  # fmt: skip
 def test_syntax_errors(text: str, underlined: str, expected: str) -> None:

@@ -159,7 +159,10 @@ def test_create_source() -> None:
     source = st.CreateSource("", NOWHERE, "s", AB, "files", "/in")
     create = "CREATE SOURCE s (a INT, b STRING) FROM"
     assert bare(f"{create} FILES '/in'") == source
-    assert bare(f"{create} FILES '/in' FORMAT csv") == source
+    assert bare(f"{create} FILES '/in' FORMAT csv") == replace(source, format="csv")
+    assert bare(f"{create} Kafka 'h:9092' WITH (topic = 'cars')") == replace(
+        source, kind="kafka", location="h:9092", options={"topic": "cars"}
+    )
     assert bare(f"{create} FILES '/in' FORMAT PARQUET") == replace(source, format="parquet")
     assert bare(f"{create} SOCKET 'h:1' WITH (header = true) FORMAT json") == replace(
         source, kind="socket", location="h:1", format="json", options={"header": "true"}
@@ -377,11 +380,10 @@ S = "CREATE SOURCE s (a INT) FROM"
         # other statements
         ("CREATE INDEX i (a)", "(", 'expected ON, but found "("'),
         ("CREATE INDEX i ON t", "", 'expected "(", but found the end of the statement'),
-        (f"{S} KAFKA 'x'", "KAFKA", 'expected FILES or SOCKET after FROM, but found "KAFKA"'),
-        (f"{S} FILES x", "x", 'expected a folder, as a text, but found "x"'),
-        (f"{S} SOCKET 5", "5", "expected a host:port, as a text, but found number 5"),
-        (f"{S} FILES 'x' FORMAT PARKET", "PARKET", 'expected CSV, JSON or PARQUET after FORMAT, but found "PARKET"|'
-         'Hint: Did you mean "PARQUET"?'),
+        (f"{S} 'x'", "'x'", "expected a kind of source after FROM, such as FILES, but found text 'x'"),
+        (f"{S} FILES x", "x", 'expected the location after FILES, as a text, but found "x"'),
+        (f"{S} SOCKET 5", "5", "expected the location after SOCKET, as a text, but found number 5"),
+        (f"{S} FILES 'x' FORMAT 'csv'", "'csv'", "expected a format name, but found text 'csv'"),
         ("ALTER TABLE t ADD a INT", "a INT", 'expected COLUMN or COLUMNS after ADD, but found "a"'),
         ("ALTER TABLE t RENAM TO u", "RENAM", 'expected ADD, RENAME or SET after the table name, but found "RENAM"|'
          'Hint: Did you mean "RENAME"?'),
