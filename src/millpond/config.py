@@ -30,6 +30,8 @@ class Config:
     shards          parts a table's rows are split into when it does not say; 0 means one per core, at most 8
     auto_archive    start the pipeline by itself once a table's tail holds a block for every shard
     engine          'auto', or 'duckdb' / 'spark' to force one (for tests and comparisons)
+    privileged      whether statements may define what reaches beyond the pond: sources, tables in PostgreSQL, functions in Python
+                    and triggers. A server that takes SQL from others turns it off. What is defined already goes on
     """
 
     block_rows: int = 1_966_080
@@ -43,6 +45,7 @@ class Config:
     shards: int = 0
     auto_archive: bool = True
     engine: str = "auto"
+    privileged: bool = True
 
     def __post_init__(self) -> None:
         for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes"):

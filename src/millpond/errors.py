@@ -13,6 +13,7 @@
     │   ├── ForkedPond
     │   ├── DiskFull
     │   └── CorruptBlock
+    ├── NotPermitted        (PermissionError) a statement reaches beyond the pond, and the setting privileged is off
     ├── IntakeError         (ValueError)    rows that cannot be taken as they were offered
     ├── SynopsisError       (ValueError)    a synopsis was given what it cannot take (`millpond.synopses`)
     ├── FunctionError       (RuntimeError)  a user's function failed
@@ -225,6 +226,19 @@ class CorruptBlock(PondError):
     """A file of the pond is damaged."""
 
     code = "corrupt_block"
+
+
+class NotPermitted(MillpondError, PermissionError):
+    """A statement reaches beyond the pond, and the setting `privileged` is off."""
+
+    code = "not_permitted"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} cannot be defined here",
+            detail="It reaches beyond the pond, and the setting privileged is off.",
+            hint="Define it in a process that opens the pond with privileged=True.",
+        )
 
 
 class IntakeError(MillpondError, ValueError):

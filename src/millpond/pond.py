@@ -153,7 +153,7 @@ class Pond(ProcessBound):
         self.work = threading.RLock()
         self._opened = threading.RLock()  # guards the dictionaries below; held for moments only
         self.catalog = catalog_file.load(self.folder)
-        self.local = Local()
+        self.local = Local(self.folder)
         self.local.reader = reader(self)
         self._lock = WriterLock(self.folder)
         self._streams: dict[str, StreamTable] = {}

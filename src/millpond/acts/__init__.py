@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from millpond.acts import ask, change, continuous, define, functions, show, trigger
+from millpond.acts.privilege import require
 from millpond.errors import SqlError
 from millpond.result import Result
 from millpond.sql import statements as st
@@ -39,6 +40,7 @@ _ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
 
 def run(pond: Pond, statement: st.Statement) -> Result:
     """Carry out a statement; an error about it says where in its text."""
+    require(pond.config, statement.privilege)
     try:
         return _ACTS[type(statement)](pond, statement)
     except SqlError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from millpond.acts.ask import ask, plan_query
+from millpond.acts.privilege import require
 from millpond.catalog import Catalog, Function
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql
 from millpond.query.allowed import OWN
@@ -64,6 +65,7 @@ def create_from_python(
         wanted = "a list of columns, [(name, type), ...]" if kind == "table" else "a type"
         raise CatalogError(f'function "{name}" is a {kind} function: returns must be {wanted}')
     if isinstance(body, str):
+        require(pond.config, "a function in Python")
         place: str | None = body
         body = find(body, name)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from millpond.acts.privilege import require
 from millpond.catalog import Trigger, folder_name
 from millpond.errors import CatalogError
 from millpond.extensions import shown_location
@@ -26,6 +27,7 @@ def create(pond: Pond, statement: st.CreateTrigger) -> Result:
 def on(pond: Pond, name: str, do: Callable[[dict[str, Any]], object] | str) -> None:
     """What `Pond.on` does: a text is a durable trigger, a callable lives as long as the process."""
     if isinstance(do, str):
+        require(pond.config, "a trigger")
         _add(pond, name, SINKS.find("post" if "://" in do else "python"), do, {})
         return
     if not callable(do):

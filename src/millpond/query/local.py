@@ -49,12 +49,26 @@ class Answer:
     bytes_read: int | None = None
 
 
+def confine(connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -> None:
+    """Keep an engine from files outside a folder, from the network and from extensions. It cannot be taken back."""
+    folders = _list([str(folder)]) if folder is not None else "[]"
+    for setting in (
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        f"allowed_directories = {folders}",
+        "enable_external_access = false",
+    ):
+        connection.execute(f"SET GLOBAL {setting}").fetchall()
+
+
 class Local(ProcessBound):
     """The embedded DuckDB of a pond. Safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` is the pond's: no other files can be read."""
         self._connection = duckdb.connect(":memory:")
         configure(self._connection)
+        confine(self._connection, folder)
         self._connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()
         # A variable of the caller's must never be taken for a table.
         self._connection.execute("SET GLOBAL python_enable_replacements = false").fetchall()

@@ -7,6 +7,7 @@ side by side, and are dropped afterwards.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from millpond.query.plan import Fetched, Plan, ordered
 from millpond.query.relation import SPARK, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
 from millpond.spark.session import spark_message
+from millpond.sql.spark_text import check_spark_text
 from millpond.table.store import tail_table
 
 if TYPE_CHECKING:
@@ -86,7 +88,15 @@ def spark_text(bound: Bound, names: dict[str, str], instant: int | None) -> str:
         _unqualify_grouped(select)
     if isinstance(tree, exp.Select):
         _tell_apart(tree)
-    return tree.sql(dialect="spark")
+    text = tree.sql(dialect="spark", comments=False)
+    check_spark_text(text, _named_columns(tree))
+    return text
+
+
+def _named_columns(tree: exp.Expr) -> Counter[str]:
+    """How often an alias with a list of columns is in a query: in Spark's text it looks like a call."""
+    aliases = (a for a in tree.find_all(exp.TableAlias) if a.args.get("columns"))
+    return Counter(a.name.lower() for a in aliases)
 
 
 def _unqualify_grouped(select: exp.Select) -> None:

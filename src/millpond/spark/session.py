@@ -51,6 +51,10 @@ _SETTINGS = {
     # Bounded history of finished ticks: it would grow for ever otherwise.
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # A query reads relations that it is given. Settings and the environment (`${env:HOME}`) must not get into a text, nor may
+    # the name of a relation be the path of a file.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",
     # Damage in a file must be an error, not an answer.
     "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     "spark.log.level": "ERROR",

@@ -14,23 +14,24 @@ from __future__ import annotations
 from typing import Final
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
-_CONDITIONS: Final = _words("""
+_CONDITIONS: Final = words("""
     assert_true coalesce equal_null greatest ifnull isnan isnotnull isnull least nanvl nullif nullifzero nvl
     nvl2 raise_error zeroifnull
 """)
 
-_NUMBERS: Final = _words("""
+_NUMBERS: Final = words("""
     abs acos acosh asin asinh atan atan2 atanh bin bit_count bit_get bround cbrt ceil ceiling conv cos cosh cot
     csc degrees e exp expm1 factorial floor getbit hypot ln log log10 log1p log2 mod negative pi pmod positive
     pow power radians rint round sec shiftleft shiftright shiftrightunsigned sign signum sin sinh sqrt tan tanh
     try_add try_divide try_mod try_multiply try_subtract width_bucket
 """)
 
-_TEXTS: Final = _words("""
+_TEXTS: Final = words("""
     ascii base64 bit_length btrim char char_length character_length chr collate collation concat concat_ws
     contains decode elt encode endswith find_in_set format_number format_string from_base32 hex initcap instr
     is_valid_utf8 jaro_winkler_similarity lcase left len length levenshtein locate lower lpad ltrim luhn_check
@@ -41,11 +42,11 @@ _TEXTS: Final = _words("""
     try_url_decode try_validate_utf8 ucase unbase64 unhex upper url_decode url_encode validate_utf8
 """)
 
-_HASHES: Final = _words("""
+_HASHES: Final = words("""
     aes_decrypt aes_encrypt crc32 hash hmac md5 sha sha1 sha2 try_aes_decrypt xxhash64
 """)
 
-_TIMES: Final = _words("""
+_TIMES: Final = words("""
     add_months convert_timezone date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc
     dateadd datediff datepart day dayname dayofmonth dayofweek dayofyear extract from_unixtime
     from_utc_timestamp hour last_day make_date make_dt_interval make_interval make_time make_timestamp
@@ -58,17 +59,17 @@ _TIMES: Final = _words("""
     weekofyear window window_time year
 """)
 
-_CLOCK: Final = _words("""
+_CLOCK: Final = words("""
     curdate current_date current_time current_timestamp current_timezone localtime localtimestamp now
     unix_timestamp
 """)
 
-_CHANCE: Final = _words("""
+_CHANCE: Final = words("""
     monotonically_increasing_id rand randn random randstr shuffle uniform uuid
 """)
 
 # Options of from_json, from_csv and to_xml say how a text is read or written; none of them names a file.
-_NESTED: Final = _words("""
+_NESTED: Final = words("""
     aggregate array array_append array_compact array_contains array_distinct array_except array_insert
     array_intersect array_join array_max array_min array_position array_prepend array_remove array_repeat
     array_size array_sort array_union arrays_overlap arrays_zip cardinality element_at exists filter flatten
@@ -82,7 +83,7 @@ _NESTED: Final = _words("""
     vector_cosine_similarity vector_inner_product vector_l2_distance vector_norm vector_normalize zip_with
 """)
 
-_AGGREGATES: Final = _words("""
+_AGGREGATES: Final = words("""
     any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
     collect_list collect_set collect_union corr count count_if count_min_sketch covar_pop covar_samp every first
     first_value grouping grouping_id histogram_numeric kurtosis last last_value listagg max max_by mean median
@@ -92,7 +93,7 @@ _AGGREGATES: Final = _words("""
 """)
 
 # Sketches are read from bytes by a library of pure Java.
-_SKETCHES: Final = _words("""
+_SKETCHES: Final = words("""
     approx_top_k approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate bitmap_and_agg
     bitmap_bit_position bitmap_bucket_number bitmap_construct_agg bitmap_count bitmap_or_agg hll_sketch_agg
     hll_sketch_estimate hll_union hll_union_agg kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float
@@ -112,21 +113,21 @@ _SKETCHES: Final = _words("""
     tuple_union_theta_integer
 """)
 
-_RANKING: Final = _words("""
+_RANKING: Final = words("""
     counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number
 """)
 
-_TYPES: Final = _words("""
+_TYPES: Final = words("""
     bigint binary boolean cast date decimal double float int smallint string time timestamp tinyint typeof
 """)
 
 # Operators that the registry lists as functions.
-_OPERATORS: Final = _words("""
+_OPERATORS: Final = words("""
     and between case div if ilike in like not or regexp rlike when
 """)
 
 # What the grammar reads as a call although the registry has no such function.
-_GRAMMAR: Final = _words("""
+_GRAMMAR: Final = words("""
     timestampadd timestampdiff try_cast
 """)
 
@@ -148,7 +149,7 @@ ALLOWED: Final = (
 )
 """What may stand where a value is expected."""
 
-TABLE_FUNCTIONS: Final = _words("""
+TABLE_FUNCTIONS: Final = words("""
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer range stack variant_explode
     variant_explode_outer
 """)
@@ -160,18 +161,18 @@ _MACHINE: Final = "It tells about the machine or the session, not about the data
 _MEANINGLESS: Final = "It is for views of a kind that a pond does not have."
 
 REFUSED: Final[dict[str, str]] = {
-    **dict.fromkeys(_words("java_method reflect try_reflect"), _CODE),
+    **dict.fromkeys(words("java_method reflect try_reflect"), _CODE),
     # from_protobuf reads a descriptor file; Avro needs a module that is loaded by its class name; from_xml can check
     # against a schema file; an XML text can name a DTD anywhere.
     **dict.fromkeys(
-        _words("""
+        words("""
             from_avro from_protobuf from_xml schema_of_avro schema_of_xml to_avro to_protobuf xpath xpath_boolean
             xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string
         """),
         _FILES,
     ),
     **dict.fromkeys(
-        _words("""
+        words("""
             collations current_catalog current_database current_path current_schema current_user input_file_block_length
             input_file_block_start input_file_name python_worker_logs session_user spark_partition_id sql_keywords user
             version

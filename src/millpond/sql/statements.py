@@ -59,6 +59,12 @@ class Statement:
     sql: str
     span: Span
 
+    @property
+    def privilege(self) -> str | None:
+        """What it does beyond the pond (reads files, opens connections, runs code), in words; None if nothing. Such statements
+        need the setting `privileged`."""
+        return None
+
 
 @dataclass(frozen=True)
 class CreateStreamingTable(Statement):
@@ -82,6 +88,10 @@ class CreateStandardTable(Statement):
     postgres: str | None = None
     postgres_table: str | None = None
     if_not_exists: bool = False
+
+    @property
+    def privilege(self) -> str | None:
+        return "a table in PostgreSQL" if self.postgres is not None else None
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,10 @@ class CreateSource(Statement):
     options: Mapping[str, str] = field(default_factory=dict)
     if_not_exists: bool = False
     kind_place: Span | None = field(default=None, compare=False)
+
+    @property
+    def privilege(self) -> str | None:
+        return "a source"
 
 
 @dataclass(frozen=True)
@@ -177,6 +191,10 @@ class CreateTrigger(Statement):
     options: Mapping[str, str] = field(default_factory=dict)
     kind_place: Span | None = field(default=None, compare=False)
 
+    @property
+    def privilege(self) -> str | None:
+        return "a trigger"
+
 
 @dataclass(frozen=True)
 class DropTrigger(Statement):
@@ -199,6 +217,10 @@ class CreateFunction(Statement):
     python: str
     nulls: bool = False
     if_not_exists: bool = False
+
+    @property
+    def privilege(self) -> str | None:
+        return "a function in Python"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from millpond.errors import EngineError
 from millpond.network.engine.watch import Evaluation
 from millpond.process import ProcessBound
 from millpond.query.functions import register
-from millpond.query.local import translate_error
+from millpond.query.local import confine, translate_error
 from millpond.sql.translate import configure, needs_spark
 
 
@@ -23,6 +23,7 @@ class Engine(ProcessBound):
     def __init__(self, threads: int = 1) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": threads})
         configure(self._connection)
+        confine(self._connection)
         self._connection.execute("SET python_enable_replacements = false")
         self._functions: set[str] = set()
         self.evaluation: Evaluation | None = None  # under way: each question has its deadline

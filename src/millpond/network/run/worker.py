@@ -316,7 +316,7 @@ class ShardPast(Past):
 
     def __init__(self, pond: Path, catalog: Catalog, table: str, shard: int) -> None:
         self._reader = Reader(pond, catalog)
-        super().__init__(self._reader, Local(), catalog, pond / "shards", shard)
+        super().__init__(self._reader, Local(pond.resolve()), catalog, pond / "shards", shard)
         self._table = catalog.streaming[table]
         self._shard = shard
 
