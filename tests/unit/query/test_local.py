@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from millpond.errors import EngineError
+from millpond.network.engine.engine import Engine
 from millpond.query.local import Local
 
 HOURS = "SELECT count(*) FROM t a, t b, t c WHERE hash(a.i + b.i + c.i) % 7 = 1"
@@ -46,3 +50,42 @@ def test_a_handler_that_does_not_raise_lets_the_query_end() -> None:
         timer.join()
         signal.signal(signal.SIGINT, before)
         local.close()
+
+
+def test_an_engine_reads_only_files_of_its_pond(tmp_path: Path) -> None:
+    """Behind the allow-list: a text that should never have come this far."""
+    for place in ("pond", "elsewhere", "pond's"):
+        (tmp_path / place).mkdir()
+        pq.write_table(pa.table({"a": [1]}), tmp_path / place / "x.parquet")
+    for name in ("pond", "pond's"):
+        quoted = str(tmp_path / name).replace("'", "''")
+        local = Local(tmp_path / name)
+        try:
+            assert local.run_over(f"SELECT a FROM read_parquet(['{quoted}/x.parquet'])", {}, {}).num_rows == 1
+            for text in (
+                f"SELECT * FROM read_parquet('{tmp_path}/elsewhere/x.parquet')",
+                f"SELECT * FROM '{quoted}/../elsewhere/x.parquet'",
+                "SELECT * FROM read_text('/etc/hostname')",
+                "SELECT * FROM glob('/*')",
+                f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+                f"ATTACH '{tmp_path}/out.db'",
+                "INSTALL httpfs",
+                "LOAD httpfs",
+                "SET GLOBAL enable_external_access = true",
+                "SET GLOBAL allowed_directories = ['/']",
+            ):
+                with pytest.raises(EngineError):
+                    local.run_over(text, {}, {})
+        finally:
+            local.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"pond", "elsewhere", "pond's"}
+
+
+def test_the_network_reads_no_files() -> None:
+    engine = Engine()
+    try:
+        with pytest.raises(EngineError):
+            engine.run("SELECT * FROM read_text('/etc/hostname')", {})
+        assert engine.run("SELECT a FROM t", {"t": pa.table({"a": [1]})}).num_rows == 1
+    finally:
+        engine.close()
