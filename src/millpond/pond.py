@@ -48,6 +48,7 @@ from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt, warn_malformed
 from millpond.lock import WriterLock, is_written
 from millpond.network.run.network import Network
+from millpond.network.run.tick_plan import TickPlan
 from millpond.process import ProcessBound
 from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
@@ -162,6 +163,7 @@ class Pond(ProcessBound):
         self._feeds: dict[str, FeedRunner] = {}
         self._keeper = Keeper(clock, config.block_rows, round(config.block_age.total_seconds() * 1e6))
         self._round: Round | None = None
+        self._plan: TickPlan | None = None  # of the network, whose tasks were handed out last
         self.network = Network(self)
         self.triggers = Triggers(self.network, self.folder / "triggers", clock)
         self._pipeline: Pipeline | None = None
@@ -404,19 +406,24 @@ class Pond(ProcessBound):
 
     def next_tasks(self, *, force: bool) -> Sequence[Work]:
         """Called by the pipeline under `work`: what is due now. Shards of continuous queries first, then the archive."""
-        shards = self.network.plan()
-        if not shards:
-            self.network.finish([])
+        self.network.advance_idle_tables()
+        plan = self.network.plan()
+        if plan is not None and not plan.tasks:
+            self.network.finish(plan, [])  # needs no worker; at once, so that its rows can be archived in this round
+            plan = None
+        self._plan = plan
         tables = list(self.streams().values())
         self._keeper.expire(tables)
         self._keeper.clean(tables)
         self._round = self._keeper.plan(tables, force=force)
-        return [*shards, *self._round.tasks]
+        return [*(plan.tasks if plan is not None else ()), *self._round.tasks]
 
     def commit_results(self, results: Sequence[Outcome]) -> None:
         """Called by the pipeline under `work`: what came out of the tasks last handed out."""
         assert self._round is not None
-        self.network.finish([r for r in results if isinstance(r, str)])
+        plan, self._plan = self._plan, None
+        if plan is not None:
+            self.network.finish(plan, [r for r in results if isinstance(r, str)])
         files = [r for r in results if not isinstance(r, str)]
         if files:
             self._keeper.commit(self._round, files, self.streams().values())

@@ -28,7 +28,7 @@ def opened(folder: Path) -> millpond.Pond:
     outlets.KEPT_BYTES, outlets.FILE_BYTES, outlets._LOOSE = 320, 200, 4
     manifest.CHECKPOINT_EVERY, manifest._KEPT_COMMITS = 10, 4
     db = millpond.connect(folder, **OPTIONS)
-    db.network._log._segment_bytes, db.network._log._segments = 2048, 2
+    db.network.results.log._segment_bytes, db.network.results.log._segments = 2048, 2
     return db
 
 

@@ -42,7 +42,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(folder: Path, segment_bytes: int = 1) -> Pond:
     db = millpond.connect(folder, auto_archive=False, engine="duckdb")
-    db.network._log._segment_bytes, db.network._log._segments = segment_bytes, 2
+    db.network.results.log._segment_bytes, db.network.results.log._segments = segment_bytes, 2
     return db
 
 

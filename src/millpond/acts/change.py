@@ -142,10 +142,10 @@ def _change(
             wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
             rows = rows.select(wanted.names).cast(wanted) if assignments else rows
             if isinstance(target, StreamingTable):  # before, lest a crash leave windows with rows that are gone
-                pond.network.forget_snapshots(target.name)
+                pond.network.forget_checkpoints(target.name)
             _rewrite(pond, store, columns, rows, with_values(rows) if assignments else without_rows)
             if isinstance(target, StreamingTable):
-                pond.network.look_again(target.name)
+                pond.network.refill_windows(target.name)
         return int(rows.num_rows)
 
 

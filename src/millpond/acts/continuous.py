@@ -64,13 +64,13 @@ def _add(pond: Pond, query: ContinuousQuery) -> None:
     before = pond.catalog
     pond.change_catalog(before.with_query(query))
     try:
-        pond.network.settle()
-        failure = pond.network.state.failed.pop(query.folder, None)
+        pond.network.apply_definitions()
+        failure = pond.network.failure(query)
         if failure is not None:
             raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
     except BaseException:
         pond.change_catalog(pond.catalog.without_query(query.name))
-        pond.network.settle()
+        pond.network.apply_definitions()
         raise
 
 
@@ -113,7 +113,7 @@ def alter(pond: Pond, statement: st.AlterQuery) -> Result:
         prepare(changed, catalog)
         check_readers(catalog, catalog.with_query(changed), query.name)
         pond.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
-        pond.network.settle()
+        pond.network.apply_definitions()
     return Result(message=f'{pond.catalog.kind(query.name)} "{query.name}" altered')
 
 
@@ -146,17 +146,17 @@ def window_text(window: st.Window) -> str:
 
 
 def pause(pond: Pond, statement: st.PauseQuery) -> Result:
-    """A paused query sends nothing and holds nothing; resumed, it goes on with the time of then."""
+    """A paused query sends nothing and holds nothing. On resume it continues from the current watermark."""
     pond.own()
     with pond.work:
         query = _named(pond.catalog, statement.name, view=statement.view)
-        if query.paused == statement.pause and query.folder not in pond.network.state.failed:
+        if query.paused == statement.pause and pond.network.failure(query) is None:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
         changed = replace(query, paused=statement.pause, made=query.made + 1, start=None)
         pond.change_catalog(replace(pond.catalog.with_query(changed), made=pond.catalog.made))
         if not statement.pause:
-            pond.network.begin_anew(query.folder)
-        pond.network.settle()
+            pond.network.begin_anew(query)
+        pond.network.apply_definitions()
     return Result(message=f'"{query.name}" {"paused" if statement.pause else "resumed"}')
 
 
@@ -168,8 +168,8 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
     kind = statement.kind
     outlet = pond.network.outlet(query.name)
     pond.change_catalog(catalog.without_query(query.name))
-    pond.network.settle()
-    pond.network.discard(outlet)
+    pond.network.apply_definitions()
+    pond.network.discard_results(outlet)
     return Result(message=f'{kind} "{query.name}" dropped')
 
 

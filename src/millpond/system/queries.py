@@ -85,7 +85,7 @@ def evaluating(host: Host) -> Mapping[str, datetime]:
 
 
 def _state(network: Network, query: ContinuousQuery) -> str:
-    if query.folder in network.state.failed:
+    if network.failure(query) is not None:
         return "failed"
     return "paused" if query.paused else "running"
 
@@ -130,7 +130,7 @@ def state(reading: Reading) -> list[Row]:
     host = reading.host
     with host.work:  # a tick changes what is held
         if host.owned:
-            host.network.sync()
+            host.network.apply_definitions()
         return state_rows(host.network)
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from millpond.network.aggregates import summaries as summarised
 from millpond.network.aggregates.summaries import Summarised
-from millpond.network.run import network as runner
+from millpond.network.run import tick_plan
 
 
 def kept_often(monkeypatch: pytest.MonkeyPatch, ticks: int = 3) -> list[int]:
     """From now on snapshots are begun every so many ticks, however few rows there are. Since when rows were read, at each use."""
-    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", ticks)
+    monkeypatch.setattr(tick_plan, "CHECKPOINT_TICKS", ticks)
     monkeypatch.setattr(summarised, "_WORTH", 1)
     used: list[int] = []
     restore = Summarised.restore

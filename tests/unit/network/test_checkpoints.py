@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import millpond
-from millpond.network.run import network as runner
+from millpond.network.run import tick_plan
 from millpond.network.state import backfill as past
 from millpond.network.state import checkpoints as snapshots
 from millpond.network.windows.keyed_rows import KeyedRows
@@ -40,7 +40,7 @@ def results(db: Pond, name: str = "q") -> list[Any]:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_SNAPSHOT_TICKS", 3)
+    monkeypatch.setattr(tick_plan, "CHECKPOINT_TICKS", 3)
     monkeypatch.setattr(past, "_STRETCH", 7)
 
 
@@ -286,7 +286,7 @@ def test_history_comes_in_parts_that_have_each_row_once(tmp_path: Path, monkeypa
             if begin in (20, 50):
                 db.archive()
         db.tick()
-        history = db.network._past
+        history = db.network._running.past
         assert history is not None
         for low, high in ((None, 99), (0, 99), (33, 77), (-86_400, 41), (95, 200), (60, 60), (50, 49)):
             parts = list(history.parts("r", ["x"], low, high))

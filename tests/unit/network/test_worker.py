@@ -11,6 +11,7 @@ import pytest
 
 import millpond
 from millpond.network.run import worker as shards
+from millpond.network.run.tick_plan import TickPlan
 from millpond.network.run.worker import Outcome, ShardTask, read_outcome
 from millpond.pond import Pond
 
@@ -41,6 +42,12 @@ def second(db: Pond, t: int) -> None:
     db.advance("p", t + 1)
 
 
+def planned(db: Pond) -> TickPlan:
+    plan = db.network.plan()
+    assert plan is not None
+    return plan
+
+
 def answer(task: ShardTask, name: str) -> dict[str, list[Any]]:
     outcome: Outcome = read_outcome(task.run(name))
     return {query: rows.to_pylist() for query, rows in outcome.sent.items()}
@@ -62,7 +69,8 @@ def test_all_of_these_run_in_the_shards(db: Pond) -> None:
 def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
     for t in range(9):
         second(db, t)
-        tasks = db.network.plan()
+        plan = planned(db)
+        tasks = plan.tasks
         assert len(tasks) == 2
         tasks = pickle.loads(pickle.dumps(tasks))  # as they reach a worker
         remembered = [answer(task, f"a{t}-{i}") for i, task in enumerate(tasks)]
@@ -71,7 +79,7 @@ def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
         shards._shards.clear()
         fresh = [answer(task, f"c{t}-{i}") for i, task in enumerate(tasks)]
         assert remembered == again == fresh
-        db.network.finish([task.run(f"d{t}-{i}") for i, task in enumerate(tasks)])
+        db.network.finish(plan, [task.run(f"d{t}-{i}") for i, task in enumerate(tasks)])
     assert db.resume("crossings").fetch().rows()
 
 
@@ -81,7 +89,8 @@ def test_a_worker_that_missed_ticks_catches_up(db: Pond) -> None:
     alone: list[dict[str, list[Any]]] = []
     for t in range(12):
         second(db, t)
-        tasks = db.network.plan()
+        plan = planned(db)
+        tasks = plan.tasks
         shards._shards.clear()
         expected = [answer(task, f"x{t}-{i}") for i, task in enumerate(tasks)]
         shards._shards.clear()
@@ -90,7 +99,7 @@ def test_a_worker_that_missed_ticks_catches_up(db: Pond) -> None:
         assert found == expected
         memory[0 if t in (4, 5, 6) else t % 2] = copy_of_memory()
         shards._shards.clear()
-        db.network.finish([task.run(f"z{t}-{i}") for i, task in enumerate(tasks)])
+        db.network.finish(plan, [task.run(f"z{t}-{i}") for i, task in enumerate(tasks)])
         alone += found
     shards._shards.clear()
     assert any("crossings" in part for part in alone)
@@ -105,7 +114,7 @@ def test_a_task_whose_log_does_not_reach_back_fills_from_history(db: Pond) -> No
         second(db, t)
         db.tick()
     second(db, 9)
-    tasks = db.network.plan()
+    tasks = planned(db).tasks
     short = [
         replace(
             task,
@@ -142,13 +151,14 @@ def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypat
     db.tick()
     assert len(shards._shards) == 2
     second(db, 1)
-    tasks = db.network.plan()
+    plan = planned(db)
+    tasks = plan.tasks
     here = shards.worker_name()
     with monkeypatch.context() as patch:
         patch.setattr(shards, "worker_name", lambda: "a worker of Spark")
         paths = [task.run(f"there-{i}") for i, task in enumerate(tasks)]
     assert shards.worker_name() == here
-    db.network.finish(paths)
+    db.network.finish(plan, paths)
     assert shards._shards == {}
     assert shards._prepared == {}
     second(db, 2)

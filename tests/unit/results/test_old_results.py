@@ -10,8 +10,8 @@ from millpond import Pond
 
 def small(place: Path) -> Pond:
     db = millpond.connect(place, auto_archive=False)
-    db.network._log._segment_bytes = 1  # a segment a tick
-    db.network._log._segments = 2
+    db.network.results.log._segment_bytes = 1  # a segment a tick
+    db.network.results.log._segments = 2
     return db
 
 

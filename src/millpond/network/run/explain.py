@@ -53,7 +53,7 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     lines.append(_where(prepared, network.catalog, network.columns))
     if kind_of(prepared).name not in (APPROXIMATE, CORRELATED) and (reason := why_exact(prepared)) is not None:
         lines.append(reason)
-    failure = network.state.failed.get(query.folder)
+    failure = network.failure(query)
     if failure:
         return [*lines, f"stopped: {failure.splitlines()[0]}"]
     return [*lines, "paused"] if query.paused else [*lines, *_waits(network, query)]

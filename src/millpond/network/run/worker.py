@@ -17,19 +17,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, conform, integers
-from millpond.catalog import INSTANT, Catalog, StandardTable, StreamingTable
+from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
 from millpond.connectors import postgres
 from millpond.durable import disk_errors
 from millpond.errors import MillpondError
-from millpond.event_time import Progress, event_times
+from millpond.event_time import Progress
 from millpond.ingest.shards import shard_numbers
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.prepared import Prepared, prepare
+from millpond.network.run.shard_definitions import ShardDefinitions
+from millpond.network.run.state import Seen
 from millpond.network.state.backfill import Past
 from millpond.network.state.checkpoints import Scribe, Window
 from millpond.query.bind import Use
@@ -41,22 +42,6 @@ from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable, with_seq
 
 _MOST_SHARDS = 64  # remembered by one worker
-
-
-@dataclass(frozen=True)
-class Seen:
-    """How far into a table a shard or the network has read: rows below `position`, time below `complete`."""
-
-    position: int
-    complete: int | None
-
-
-@dataclass(frozen=True)
-class Definitions:
-    """The queries of a table's shards, as a file that workers read when its version changes."""
-
-    catalog: Catalog
-    queries: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -287,8 +272,8 @@ class Shard:
             return
         self._made[name] = (query.folder, query.made)
 
-    def _load(self, task: ShardTask) -> Definitions:
-        definitions: Definitions = pickle.loads(Path(task.definitions).read_bytes())
+    def _load(self, task: ShardTask) -> ShardDefinitions:
+        definitions = ShardDefinitions.read(task.definitions)
         self._catalog = definitions.catalog
         self.version = task.version
         return definitions
@@ -378,45 +363,3 @@ def read_outcome(path: str) -> Outcome:
     outcome: Outcome = pickle.loads(Path(path).read_bytes())
     os.unlink(path)
     return outcome
-
-
-@dataclass(frozen=True)
-class Merged:
-    """The shards of a table together: what each query sent, and by its folder how far it is and what went wrong."""
-
-    sent: dict[str, list[pa.Table]]
-    progress: dict[str, Progress]
-    errors: dict[str, str]
-
-
-def merged(outcomes: list[Outcome]) -> Merged:
-    """A query that failed in a shard is as far as it is there: beyond that, what the others sent is not all of it."""
-    sent: dict[str, list[pa.Table]] = {}
-    progress: dict[str, list[Progress]] = {}
-    errors: dict[str, str] = {}
-    unbegun: set[str] = set()  # that failed before their first instant
-    for outcome in outcomes:
-        errors |= outcome.errors
-        for name, rows in outcome.sent.items():
-            sent.setdefault(name, []).append(rows)
-        for folder, one in outcome.progress.items():
-            progress.setdefault(folder, []).append(one)
-            if folder in outcome.errors and one.complete is None:
-                unbegun.add(folder)
-    together = {folder: Progress() if folder in unbegun else _together(found) for folder, found in progress.items()}
-    return Merged(sent, together, errors)
-
-
-def _together(found: list[Progress]) -> Progress:
-    complete = min((p.complete for p in found if p.complete is not None), default=None)
-    lasts = [p.last for p in found if p.last is not None and complete is not None and p.last < complete]
-    return Progress(complete, max(lasts, default=None))
-
-
-def by_instant(parts: list[pa.Table]) -> pa.Table:
-    """What the shards sent, together, in the order of the instants."""
-    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-    times = event_times(rows, INSTANT)
-    if len(parts) > 1 and (times[1:] < times[:-1]).any():
-        rows = rows.take(pa.array(np.argsort(times, kind="stable")))
-    return rows

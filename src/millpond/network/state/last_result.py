@@ -9,7 +9,7 @@ not committed leaves a file that nobody looks for.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,3 +49,25 @@ def sweep(pond: Path, queries: Collection[str]) -> None:
     for path in (pond / "before").glob("*"):
         if path.name.partition("@")[0] not in queries:
             path.unlink(missing_ok=True)
+
+
+class LastResults:
+    """Writes them in each tick: before the tick becomes durable those that are new, after it those before go."""
+
+    def __init__(self, pond: Path) -> None:
+        self._pond = pond
+        self._written: dict[str, tuple[int, int]] = {}  # by folder: of which revision and instant
+
+    def write(self, results: Iterable[tuple[ContinuousQuery, int, pa.Table]]) -> list[tuple[ContinuousQuery, int]]:
+        """Write down results at instants; returns which were not there yet."""
+        found = []
+        for query, last, rows in results:
+            if self._written.get(query.folder) != (query.made, last):
+                write(self._pond, query, last, rows)
+                self._written[query.folder] = (query.made, last)
+                found.append((query, last))
+        return found
+
+    def forget_older(self, written: Iterable[tuple[ContinuousQuery, int]]) -> None:
+        for query, last in written:
+            forget(self._pond, query, last)

@@ -1,0 +1,100 @@
+"""How far the network is, as a value: what one frame of the result log says.
+
+A `State` never changes; its methods give a new one. Queries and tables are known by their folders, which are never used
+twice, so a query that is dropped and made again under the same name begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from millpond.event_time import Progress
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How far into a table a shard or the network has read: rows below `position`, time below `complete`."""
+
+    position: int
+    complete: int | None
+
+
+@dataclass(frozen=True)
+class State:
+    """Of each query: its progress, how many rows it has sent, and why it stopped if it did. Of each table: what was read."""
+
+    tick: int = 0
+    progress: Mapping[str, Progress] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    seen: Mapping[str, Seen] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def with_progress(self, progress: Mapping[str, Progress]) -> State:
+        return replace(self, progress={**self.progress, **progress})
+
+    def with_seen(self, seen: Mapping[str, Seen]) -> State:
+        return replace(self, seen={**self.seen, **seen})
+
+    def with_sent(self, counts: Mapping[str, int]) -> State:
+        """After queries have sent so many more rows."""
+        more = {folder: self.numbers.get(folder, 0) + count for folder, count in counts.items()}
+        return replace(self, numbers={**self.numbers, **more})
+
+    def failing(self, reasons: Mapping[str, str]) -> State:
+        """Queries have stopped. If one had stopped before, its first reason stays."""
+        return replace(self, failed={**reasons, **self.failed})
+
+    def restarting(self, folders: Collection[str]) -> State:
+        """Without the progress and the failures of queries: they are to begin anew."""
+        return replace(self, progress=_without(self.progress, folders), failed=_without(self.failed, folders))
+
+    def keeping(self, folders: Collection[str]) -> State:
+        """Without the queries that are not in `folders`: they were dropped."""
+        return replace(
+            self,
+            progress=_within(self.progress, folders),
+            numbers=_within(self.numbers, folders),
+            failed=_within(self.failed, folders),
+        )
+
+    def reading(self, tables: Set[str]) -> State:
+        """Without the tables that are not in `tables`: no query reads them any more."""
+        return replace(self, seen=_within(self.seen, tables)) if self.seen.keys() - tables else self
+
+    def begun_since(self, durable: State) -> bool:
+        """Whether a query has begun, or begun anew, in a way that `durable` does not tell."""
+        return (
+            any(durable.progress.get(folder) != progress for folder, progress in self.progress.items())
+            or any(durable.seen.get(table) != seen for table, seen in self.seen.items())
+            or any(folder in durable.failed and folder not in self.failed for folder in self.progress)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "progress": {k: p.to_json() for k, p in self.progress.items()},
+            "numbers": dict(self.numbers),
+            "seen": {k: [s.position, s.complete] for k, s in self.seen.items()},
+            "failed": dict(self.failed),
+        }
+
+    @classmethod
+    def from_json(cls, tick: int, data: Mapping[str, Any]) -> State:
+        return cls(
+            tick,
+            {k: Progress.from_json(p) for k, p in data["progress"].items()},
+            dict(data["numbers"]),
+            {k: Seen(*s) for k, s in data["seen"].items()},
+            dict(data["failed"]),
+        )
+
+
+def _without(store: Mapping[str, V], folders: Collection[str]) -> dict[str, V]:
+    return {folder: value for folder, value in store.items() if folder not in folders}
+
+
+def _within(store: Mapping[str, V], folders: Collection[str]) -> dict[str, V]:
+    return {folder: value for folder, value in store.items() if folder in folders}
