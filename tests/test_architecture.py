@@ -58,7 +58,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": {"sources", "table"},
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
     "results": {"table", "sinks"},
-    "query": {"table", "sql", "spark"},
+    # The shelf hands out the rows of all tables, those in other systems too.
+    "query": {"table", "connectors", "sql", "spark"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
     "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses"},

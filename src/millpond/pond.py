@@ -19,8 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from millpond import catalog_file
 from millpond.acts import run as run_statement
 from millpond.acts.change import insert_standard
@@ -29,10 +27,9 @@ from millpond.acts.functions import create_from_python, reader
 from millpond.acts.idle import declare as declare_idle
 from millpond.acts.trigger import on as add_trigger
 from millpond.arrow import BadRow
-from millpond.catalog import Catalog, Feed, StandardTable, StreamingTable
+from millpond.catalog import Catalog, Feed, StandardTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import Config, load_config
-from millpond.connectors import postgres
 from millpond.durable import delete_folder, disk_errors, make_folder
 from millpond.errors import (
     IntakeError,
@@ -50,11 +47,12 @@ from millpond.lock import WriterLock, is_written
 from millpond.network.run.network import Network
 from millpond.network.run.tick_plan import TickPlan
 from millpond.process import ProcessBound
-from millpond.query.bind import Use
 from millpond.query.bounds import to_ticks
 from millpond.query.local import Local
+from millpond.query.shelf import TableShelf
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
+from millpond.results.outlet import Outlet
 from millpond.results.triggers.supervisor import Triggers
 from millpond.sealed import BrokenSeal, unseal, write_sealed
 from millpond.sources.registry import open_source
@@ -62,10 +60,10 @@ from millpond.sql.parser import nested_too_deeply, parse
 from millpond.system.status import status as read_status
 from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
-from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
 from millpond.table.work import CompactTask
-from millpond.tick.pipeline import Outcome, Pipeline, Work
+from millpond.tick.pipeline import Pipeline
+from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_task
 
 MARKER = "millpond.json"
 FORMAT = 2
@@ -164,6 +162,7 @@ class Pond(ProcessBound):
         self._keeper = Keeper(clock, config.block_rows, round(config.block_age.total_seconds() * 1e6))
         self._round: Round | None = None
         self._plan: TickPlan | None = None  # of the network, whose tasks were handed out last
+        self.shelf = TableShelf(self)
         self.network = Network(self)
         self.triggers = Triggers(self.network, self.folder / "triggers", clock)
         self._pipeline: Pipeline | None = None
@@ -393,7 +392,7 @@ class Pond(ProcessBound):
                 if reached and not any(isinstance(task, CompactTask) for task in tasks):
                     break  # the rest was appended meanwhile
                 name = f"here-{uuid.uuid4().hex[:8]}"
-                self.commit_results([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
+                self.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
                 reached = goal()
 
     def _all_archived(self) -> Callable[[], bool]:
@@ -418,13 +417,13 @@ class Pond(ProcessBound):
         self._round = self._keeper.plan(tables, force=force)
         return [*(plan.tasks if plan is not None else ()), *self._round.tasks]
 
-    def commit_results(self, results: Sequence[Outcome]) -> None:
+    def commit_results(self, results: Sequence[TaskResult]) -> None:
         """Called by the pipeline under `work`: what came out of the tasks last handed out."""
         assert self._round is not None
         plan, self._plan = self._plan, None
         if plan is not None:
-            self.network.finish(plan, [r for r in results if isinstance(r, str)])
-        files = [r for r in results if not isinstance(r, str)]
+            self.network.finish(plan, [r.path for r in results if isinstance(r, ShardEvaluated)])
+        files = [r.files for r in results if isinstance(r, FilesWritten)]
         if files:
             self._keeper.commit(self._round, files, self.streams().values())
 
@@ -709,25 +708,8 @@ class Pond(ProcessBound):
             rest = {key: at for key, at in table.state.positions.items() if key != feed.folder}
             table.state = replace(table.state, positions=rest)
 
-    # -- the shelf: what the planner asks for -----------------------------------------------------------------------
+    # -- for the shelf ----------------------------------------------------------------------------------------------
 
-    def snapshot(self, use: Use) -> Snapshot | None:
-        if use.table.name in self.catalog.queries:
-            return self.network.outlet(use.table.name).snapshot()
-        if isinstance(use.table, StreamingTable):
-            table = self.stream(use.table.name)
-            return (table.rejected if use.rejected else table.rows).snapshot()
-        if isinstance(use.table, StandardTable) and use.table.postgres is None:
-            return self.standard(use.table).store.snapshot()
-        return None
-
-    def time(self, use: Use) -> int | None:
-        if use.table.name in self.catalog.queries:
-            return self.network.outlet(use.table.name).progress.complete
-        return self.stream(use.table.name).now if isinstance(use.table, StreamingTable) else None
-
-    def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
-        assert isinstance(use.table, StandardTable)
-        assert use.table.postgres is not None
-        table = use.table.postgres_table or use.table.name
-        return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
+    def result(self, name: str) -> Outlet | None:
+        """What a continuous query has sent, if there is one of that name."""
+        return self.network.outlet(name) if name in self.catalog.queries else None

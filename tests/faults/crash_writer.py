@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from millpond import Pond, failpoints
 from millpond.table import manifest
+from millpond.tick.task_result import run_task
 from tests.faults.ledger import Ledger, next_operation, open_pond, perform
 
 BROKEN = 3  # how the program ends when something raises
@@ -37,7 +38,7 @@ def archive_for_ever(db: Pond, random: Random, stop: threading.Event) -> None:
                 tasks = db.next_tasks(force=random.random() < 0.5)
                 name = f"here-{uuid.uuid4().hex[:8]}"
                 if tasks:
-                    db.commit_results([task.run(f"{name}-{i}") for i, task in enumerate(tasks)])
+                    db.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
                 if random.random() < 0.2:
                     for table in db.streams().values():
                         for store in (table.rows, table.rejected):

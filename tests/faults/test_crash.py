@@ -25,6 +25,7 @@ import pytest
 from millpond import failpoints
 from millpond.errors import DiskFull
 from millpond.ingest.intake import Origin
+from millpond.tick.task_result import run_task
 from tests.faults.ledger import TABLE, Ledger, check, next_operation, open_pond, perform, wait_until
 
 PROGRAM = Path(__file__).with_name("crash_writer.py")
@@ -285,7 +286,7 @@ def test_rejected_rows_are_ahead_of_rows(tmp_path: Path) -> None:
         for number in range(200, 204):
             db.append("t", [*one(number), *one(number - 100)])
         tasks = db.next_tasks(force=True)
-        results = [task.run(f"first-{i}") for i, task in enumerate(tasks)]
+        results = [run_task(task, f"first-{i}") for i, task in enumerate(tasks)]
         table = db.stream("t")
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(table.rows, "commit", _interrupt)

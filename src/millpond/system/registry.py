@@ -28,7 +28,7 @@ from millpond.duration import TimeUnit
 from millpond.ingest.feed import FeedRunner
 from millpond.network.run.network import Network
 from millpond.query.bind import Use
-from millpond.query.plan import Shelf
+from millpond.query.shelf import TableShelf
 from millpond.query.system import SCHEMA, SystemTable
 from millpond.results.triggers.supervisor import Triggers
 from millpond.schema import Column, DataType, Schema
@@ -42,7 +42,7 @@ _THEMES = ("tables", "queries", "feeds", "triggers", "functions", "settings")
 Row = dict[str, Any]
 
 
-class Host(Shelf, Protocol):
+class Host(Protocol):
     """What system tables ask of their pond. All of it is only read."""
 
     folder: Path
@@ -50,6 +50,7 @@ class Host(Shelf, Protocol):
     config: Config
     clock: Clock
     catalog: Catalog
+    shelf: TableShelf
     network: Network
     triggers: Triggers
 
@@ -149,18 +150,18 @@ class SystemShelf:
     """A pond's shelf with system tables on it. Made for one statement."""
 
     def __init__(self, host: Host) -> None:
-        self._host = host
+        self._shelf = host.shelf
         self._reading = Reading(host)
 
     def snapshot(self, use: Use) -> Snapshot | None:
-        return None if isinstance(use.table, SystemTable) else self._host.snapshot(use)
+        return None if isinstance(use.table, SystemTable) else self._shelf.snapshot(use)
 
     def time(self, use: Use) -> int | None:
-        return None if isinstance(use.table, SystemTable) else self._host.time(use)
+        return None if isinstance(use.table, SystemTable) else self._shelf.time(use)
 
     def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
         if not isinstance(use.table, SystemTable):
-            return self._host.fetch(use, columns, bounds)
+            return self._shelf.fetch(use, columns, bounds)
         return self._reading.table(use.table.name.removeprefix(f"{SCHEMA}.")).select(columns)
 
 

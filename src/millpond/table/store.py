@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,14 @@ class Snapshot:
     @property
     def rows(self) -> int:
         return self.version.rows + sum(b.rows for b in self.blocks)
+
+    def with_files(self, wanted: Callable[[ArchiveFile], bool]) -> Snapshot:
+        """The same with some of the files only."""
+        files = {path: file for path, file in self.version.files.items() if wanted(file)}
+        if len(files) == len(self.version.files):
+            return self
+        version = replace(self.version, files=files)
+        return replace(self, version=version, index=_TimeIndex(version))
 
     def select(self, bounds: Bounds, *, use_indexes: bool = True) -> Selection:
         """What must be read for `bounds`."""

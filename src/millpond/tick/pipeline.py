@@ -20,13 +20,10 @@ from typing import Any, Protocol
 
 from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, MillpondError
-from millpond.network.run.worker import ShardTask
+from millpond.network.run.task import ShardTask
 from millpond.spark.session import get_session, spark_message
-from millpond.table.manifest import ArchiveFile
-from millpond.table.work import CompactTask, Task
-
-Work = Task | ShardTask
-Outcome = Sequence[ArchiveFile] | str  # a shard's is the path of a file
+from millpond.table.work import CompactTask
+from millpond.tick.task_result import TaskResult, Work, decode_result
 
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
@@ -53,7 +50,7 @@ class Owner(Protocol):
     def next_tasks(self, *, force: bool) -> Sequence[Work]:
         """The tasks that are due; also does what needs no worker (retention, cleaning)."""
 
-    def commit_results(self, results: Sequence[Outcome]) -> None:
+    def commit_results(self, results: Sequence[TaskResult]) -> None:
         """Commit the results of the tasks last handed out, in their order."""
 
 
@@ -204,8 +201,8 @@ class Pipeline:
             self._idle.notify_all()
         return any(not isinstance(task, ShardTask) for task in tasks)
 
-    def _run_tasks(self, tasks: Sequence[Work]) -> list[Outcome]:
-        from millpond.tick.source import decode_result, write_tick
+    def _run_tasks(self, tasks: Sequence[Work]) -> list[TaskResult]:
+        from millpond.tick.source import write_tick
 
         self._number += 1
         self._results = None

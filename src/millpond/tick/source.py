@@ -1,6 +1,6 @@
 """Ticks as a Spark source. The pond writes a tick's tasks to a file; the source turns them into partitions.
 
-Idea. What a tick must do is known in the process that owns the pond: it has the log's frames, the manifests, and later
+Idea. What a tick must do is known in the process that owns the pond: it has the log's frames, the manifests and
 the network of continuous queries. So it decides, and Spark carries out: partitions are placed, retried and reported by
 Spark; the rows themselves go from the log to the worker as Arrow and never through the JVM.
 
@@ -15,11 +15,9 @@ made anew for each start of the pipeline, so that numbers and names of an earlie
 from __future__ import annotations
 
 import gc
-import json
 import pickle
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +25,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from millpond.durable import write_file
-from millpond.network.run.worker import ShardTask, worker_name
-from millpond.table.manifest import ArchiveFile
-from millpond.table.work import Task
+from millpond.network.run.task import ShardTask
+from millpond.network.run.worker import worker_name
 from millpond.tick.claims import Claims, Wanted
+from millpond.tick.task_result import Work, encode_result, run_task
 
 FORMAT = "millpond_ticks"
 RESULT_SCHEMA = "task int, result string"
@@ -41,7 +39,7 @@ def tick_path(folder: Path, number: int) -> Path:
     return folder / f"{number:012d}.tick"
 
 
-def write_tick(folder: Path, number: int, tasks: Sequence[Task | ShardTask]) -> None:
+def write_tick(folder: Path, number: int, tasks: Sequence[Work]) -> None:
     write_file(tick_path(folder, number), pickle.dumps(list(tasks)))
 
 
@@ -85,8 +83,8 @@ class TickReader(DataSourceStreamReader):
             ]
         return parts
 
-    def _tasks(self, number: int) -> list[Task | ShardTask]:
-        found: list[Task | ShardTask] = pickle.loads(tick_path(self._folder, number).read_bytes())
+    def _tasks(self, number: int) -> list[Work]:
+        found: list[Work] = pickle.loads(tick_path(self._folder, number).read_bytes())
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -97,12 +95,12 @@ class TickReader(DataSourceStreamReader):
         name = f"{partition.name}-{context.taskAttemptId() if context is not None else 0}"
         tasks = self._tasks(partition.number)
         if partition.task_number >= 0:
-            done = {partition.task_number: tasks[partition.task_number].run(name)}
+            done = {partition.task_number: run_task(tasks[partition.task_number], name)}
         else:
             folder = tick_path(self._folder, partition.number).with_suffix(".claims")
             shards = [Wanted(i, t.table, t.owner) for i, t in enumerate(tasks) if isinstance(t, ShardTask)]
             claims = Claims(folder, partition.place, partition.count, worker_name())
-            done = {i: tasks[i].run(f"{name}-{i:03d}") for i in claims.take(shards)}
+            done = {i: run_task(tasks[i], f"{name}-{i:03d}") for i in claims.take(shards)}
             _set_aside([task for i in done if isinstance(task := tasks[i], ShardTask)])
         yield pa.RecordBatch.from_arrays(
             [
@@ -147,21 +145,3 @@ class TickSource(DataSource):
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         return TickReader(dict(self.options))
-
-
-def encode_result(files: Sequence[ArchiveFile] | str) -> str:
-    if isinstance(files, str):
-        return json.dumps(files)
-    return json.dumps([asdict(f) for f in files])
-
-
-def decode_result(text: str) -> list[ArchiveFile] | str:
-    found = json.loads(text)
-    if isinstance(found, str):
-        return found
-    files = []
-    for item in found:
-        for name in ("columns", "indexed", "clustered"):
-            item[name] = tuple(item[name])
-        files.append(ArchiveFile(**item))
-    return files

@@ -11,8 +11,9 @@ import pytest
 
 import millpond
 from millpond.network.run import worker as shards
+from millpond.network.run.task import ShardOutcome, ShardTask, read_outcome
 from millpond.network.run.tick_plan import TickPlan
-from millpond.network.run.worker import Outcome, ShardTask, read_outcome
+from millpond.network.run.worker import run_task
 from millpond.pond import Pond
 
 QUERIES = """
@@ -49,7 +50,7 @@ def planned(db: Pond) -> TickPlan:
 
 
 def answer(task: ShardTask, name: str) -> dict[str, list[Any]]:
-    outcome: Outcome = read_outcome(task.run(name))
+    outcome: ShardOutcome = read_outcome(run_task(task, name))
     return {query: rows.to_pylist() for query, rows in outcome.sent.items()}
 
 
@@ -79,7 +80,7 @@ def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
         shards._shards.clear()
         fresh = [answer(task, f"c{t}-{i}") for i, task in enumerate(tasks)]
         assert remembered == again == fresh
-        db.network.finish(plan, [task.run(f"d{t}-{i}") for i, task in enumerate(tasks)])
+        db.network.finish(plan, [run_task(task, f"d{t}-{i}") for i, task in enumerate(tasks)])
     assert db.resume("crossings").fetch().rows()
 
 
@@ -99,7 +100,7 @@ def test_a_worker_that_missed_ticks_catches_up(db: Pond) -> None:
         assert found == expected
         memory[0 if t in (4, 5, 6) else t % 2] = copy_of_memory()
         shards._shards.clear()
-        db.network.finish(plan, [task.run(f"z{t}-{i}") for i, task in enumerate(tasks)])
+        db.network.finish(plan, [run_task(task, f"z{t}-{i}") for i, task in enumerate(tasks)])
         alone += found
     shards._shards.clear()
     assert any("crossings" in part for part in alone)
@@ -156,7 +157,7 @@ def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypat
     here = shards.worker_name()
     with monkeypatch.context() as patch:
         patch.setattr(shards, "worker_name", lambda: "a worker of Spark")
-        paths = [task.run(f"there-{i}") for i, task in enumerate(tasks)]
+        paths = [run_task(task, f"there-{i}") for i, task in enumerate(tasks)]
     assert shards.worker_name() == here
     db.network.finish(plan, paths)
     assert shards._shards == {}

@@ -21,8 +21,8 @@ from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.definitions import RunningQueries, Step
 from millpond.network.run.host import Host
 from millpond.network.run.state import Seen, State
+from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
-from millpond.network.run.worker import Outcome
 from millpond.results.log import Sent
 from millpond.schema import SEQ
 from millpond.table.store import tail_table
@@ -58,7 +58,7 @@ class Merged:
     errors: Mapping[str, str]
 
 
-def merged(outcomes: Iterable[Outcome]) -> Merged:
+def merged(outcomes: Iterable[ShardOutcome]) -> Merged:
     """A failed query's progress is its progress on the failing shard: beyond that, results of other shards are not all."""
     sent: dict[str, list[pa.Table]] = {}
     progress: dict[str, list[Progress]] = {}
@@ -82,7 +82,9 @@ def _together(found: list[Progress]) -> Progress:
     return Progress(complete, max(lasts, default=None))
 
 
-def evaluate(host: Host, running: RunningQueries, plan: TickPlan, outcomes: Sequence[Outcome]) -> EvaluatedTick | None:
+def evaluate(
+    host: Host, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
+) -> EvaluatedTick | None:
     """Put together what the shards sent and evaluate the rest. None if the network has started over since the plan."""
     if running.whole is None or running.run_id != plan.run_id:
         return None

@@ -8,20 +8,16 @@ from typing import Protocol
 from millpond.catalog import Catalog
 from millpond.clock import Clock
 from millpond.query.local import Local
-from millpond.query.plan import Shelf
-from millpond.table.stream import StreamTable
+from millpond.query.shelf import Tables
 
 
-class Host(Shelf, Protocol):
+class Host(Tables, Protocol):
     """Called under the pond's `work` lock."""
 
     folder: Path
     local: Local
     catalog: Catalog
     clock: Clock
-
-    def stream(self, name: str) -> StreamTable:
-        """A streaming table, opened."""
 
     def heartbeat(self, name: str, time: int, rows: int) -> None:
         """Nothing before `time` is still to come to a table, if it has accepted `rows` rows and no more."""

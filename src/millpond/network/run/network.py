@@ -35,36 +35,18 @@ from millpond.network.run.host import Host
 from millpond.network.run.idle import follow
 from millpond.network.run.shard_definitions import DefinitionFiles
 from millpond.network.run.state import State
+from millpond.network.run.task import ShardOutcome, read_outcome
 from millpond.network.run.tick_plan import TickPlan, plan_tick
 from millpond.network.run.ticks import TickLog
-from millpond.network.run.worker import Outcome, forget_shards, forget_taken, read_outcome
+from millpond.network.run.worker import forget_shards, forget_taken, run_task
 from millpond.network.state import checkpoints, last_result
 from millpond.network.state.backfill import WHOLE
-from millpond.query.bind import Use
+from millpond.query.shelf import TableShelf
 from millpond.results.log import ResultFrame, Sent
 from millpond.results.outlet import Outlet
 from millpond.results.reader import Outlets
 from millpond.schema import Column
-from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
-
-
-class Kept:
-    """The shelf from which windows are filled: of results it shows all that are kept, not only those a query shows."""
-
-    def __init__(self, host: Host, outlets: Outlets[State]) -> None:
-        self._host = host
-        self._outlets = outlets
-
-    def snapshot(self, use: Use) -> Snapshot | None:
-        outlet = self._outlets.by_name.get(use.table.name)
-        return outlet.snapshot(everything=True) if outlet is not None else self._host.snapshot(use)
-
-    def time(self, use: Use) -> int | None:
-        return self._host.time(use)
-
-    def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
-        return self._host.fetch(use, columns, bounds)
 
 
 class Network:
@@ -80,7 +62,7 @@ class Network:
         self.ticks = TickLog(host.clock)
         self._shards_folder: Path = host.folder / "shards"
         self._recent = RecentFrames()
-        self._running = RunningQueries(host, Kept(host, self.results), self._shards_folder, self._recent)
+        self._running = RunningQueries(host, TableShelf(host, all_results=True), self._shards_folder, self._recent)
         self._definitions = DefinitionFiles(self._shards_folder)
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
         self._checkpoints = checkpoints.Scribe(self._shards_folder, WHOLE)
@@ -150,7 +132,7 @@ class Network:
         plan = self.plan()
         if plan is not None:
             name = f"here-{uuid.uuid4().hex[:8]}"
-            self.finish(plan, [task.run(f"{name}-{i}") for i, task in enumerate(plan.tasks)])
+            self.finish(plan, [run_task(task, f"{name}-{i}") for i, task in enumerate(plan.tasks)])
 
     def advance_idle_tables(self) -> None:
         """Give tables that are declared idle the time of those they are joined with. Writes to their logs."""
@@ -179,7 +161,7 @@ class Network:
         evaluation = self.evaluate(plan, [read_outcome(path) for path in paths])
         return self.commit(plan, evaluation) if evaluation is not None else 0
 
-    def evaluate(self, plan: TickPlan, outcomes: Sequence[Outcome]) -> EvaluatedTick | None:
+    def evaluate(self, plan: TickPlan, outcomes: Sequence[ShardOutcome]) -> EvaluatedTick | None:
         """Evaluate a plan whose tasks are done. None if it does not apply any more: then the next tick does its work.
 
         What it gives must be committed before definitions are applied again: memory is ahead of what is durable.

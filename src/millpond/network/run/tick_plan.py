@@ -15,7 +15,7 @@ from millpond.network.run.definitions import RunningQueries, Step
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import Host
 from millpond.network.run.state import Seen
-from millpond.network.run.worker import FrameSection, ShardTask
+from millpond.network.run.task import FrameSection, ShardTask
 from millpond.table.log import ROWS, Frame
 
 CHECKPOINT_TICKS = 120  # between checkpoints of windows

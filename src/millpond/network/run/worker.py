@@ -11,93 +11,43 @@ exactly where the task begins. A task changes no file that anybody refers to, so
 from __future__ import annotations
 
 import os
-import pickle
 import socket
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, conform, integers
-from millpond.catalog import Catalog, StandardTable, StreamingTable
-from millpond.clock import SystemClock
-from millpond.connectors import postgres
-from millpond.durable import disk_errors
+from millpond.catalog import Catalog
 from millpond.errors import MillpondError
 from millpond.event_time import Progress
-from millpond.ingest.shards import shard_numbers
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.state import Seen
-from millpond.network.state.backfill import Past
+from millpond.network.run.task import ShardOutcome, ShardTask
 from millpond.network.state.checkpoints import Scribe, Window
-from millpond.query.bind import Use
-from millpond.query.local import Local
-from millpond.schema import SEQ, Schema
-from millpond.table.log import LogReader, Section
-from millpond.table.standard import StandardStore
-from millpond.table.store import Bounds, Snapshot
-from millpond.table.stream import StreamTable, with_seq
+from millpond.network.state.shard_history import ShardPast
+from millpond.schema import SEQ
+from millpond.table.log import LogReader
+from millpond.table.stream import with_seq
 
 _MOST_SHARDS = 64  # remembered by one worker
-
-
-@dataclass(frozen=True)
-class FrameSection:
-    """Where a frame's rows of a shard are; the frame has the rows numbered from `first` up to `end`."""
-
-    segment: str
-    section: Section
-    first: int
-    end: int
-
-
-@dataclass(frozen=True)
-class ShardTask:
-    """Bring one shard of a table from `before` to `after`. `sections` of the log reach back at least to `before`."""
-
-    pond: str
-    run_id: str
-    version: int
-    definitions: str
-    table: str
-    shard: int
-    before: Seen
-    after: Seen
-    sections: tuple[FrameSection, ...]
-    reach: int  # the sections hold the shard's rows from this number on
-    progress: Mapping[str, tuple[int | None, int | None]]
-    out: str
-    keep: bool = False  # begin snapshots of windows afterwards
-    owner: str = ""  # the worker that had the shard last
-
-    def run(self, name: str) -> str:
-        """The path of the result, an `Outcome`."""
-        shard = _shard_for(self)
-        outcome = shard.step(self)
-        shard.keep(self)
-        path = Path(self.out) / f"{name}.shard"
-        with disk_errors(path):
-            path.write_bytes(pickle.dumps(outcome, protocol=5))
-        return str(path)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    table: str
-    shard: int
-    sent: dict[str, pa.Table]
-    progress: dict[str, Progress]
-    errors: dict[str, str]
-    held: dict[tuple[str, str], tuple[int, int]]  # rows and bytes, for SHOW STATE
-    worker: str
 
 
 def worker_name() -> str:
     """This process, among all that may have a shard."""
     return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def run_task(task: ShardTask, name: str) -> str:
+    """Do a task; the path of its outcome, in a file of that name."""
+    shard = _shard_for(task)
+    outcome = shard.step(task)
+    shard.keep(task)
+    path = Path(task.out) / f"{name}.shard"
+    outcome.write(path)
+    return str(path)
 
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
@@ -119,7 +69,7 @@ def forget_shards(pond: str) -> None:
     _forget([k for k in _shards if k[0] == pond])
 
 
-def forget_taken(pond: str, outcomes: Sequence[Outcome]) -> None:
+def forget_taken(pond: str, outcomes: Sequence[ShardOutcome]) -> None:
     """Free the shards that other workers evaluated: what this process remembers of them is out of date.
 
     The pond's own process evaluates shards until Spark has started. Without this it would hold their windows for as long
@@ -157,14 +107,14 @@ class Shard:
             self._evaluator.close()
         self._evaluator = None
 
-    def step(self, task: ShardTask) -> Outcome:
+    def step(self, task: ShardTask) -> ShardOutcome:
         try:
             return self._step(task)
         except BaseException:
             self.seen = None  # whatever is in memory now stands nowhere
             raise
 
-    def _step(self, task: ShardTask) -> Outcome:
+    def _step(self, task: ShardTask) -> ShardOutcome:
         if self.seen is not None and self.seen != task.before:
             self._catch_up(task)
         if self.seen is None:
@@ -181,7 +131,7 @@ class Shard:
         sent = self._evaluator.step({task.table: rows}, complete)
         self.seen = task.after
         nodes = self._evaluator.nodes.values()
-        return Outcome(
+        return ShardOutcome(
             task.table,
             task.shard,
             sent,
@@ -245,7 +195,7 @@ class Shard:
         definitions = self._load(task)
         past = self._evaluator.history
         assert isinstance(past, ShardPast)
-        past.look_again(self._catalog)
+        past.redefine(self._catalog)
         queries = self._catalog.queries
         self._refused = {}
         for name, made in list(self._made.items()):
@@ -294,72 +244,3 @@ class Shard:
         if len(numbers) and (int(numbers.min()) < low or int(numbers.max()) >= high):
             rows = rows.filter(pa.array((numbers >= low) & (numbers < high)))
         return rows
-
-
-class ShardPast(Past):
-    """History of one shard, read from the pond's folder by a process that does not own it."""
-
-    def __init__(self, pond: Path, catalog: Catalog, table: str, shard: int) -> None:
-        self._reader = Reader(pond, catalog)
-        super().__init__(self._reader, Local(pond.resolve()), catalog, pond / "shards", shard)
-        self._table = catalog.streaming[table]
-        self._shard = shard
-
-    def look_again(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self._reader.catalog = catalog
-        self.close()
-
-    def close(self) -> None:
-        """Forget the tables' tails; they are read anew when asked for again."""
-        self._reader.close()
-
-    def _ask(self, table: StreamingTable | StandardTable, text: str, columns: Schema | None = None) -> pa.Table:
-        rows = super()._ask(table, text, columns)
-        if table.name != self._table.name or self._table.shards == 1 or not rows.num_rows:
-            return rows
-        batch = rows.combine_chunks().to_batches()[0]
-        mine = shard_numbers(batch, self._table.shard_by, self._table.shards) == self._shard
-        return rows.filter(pa.array(mine))
-
-
-class Reader:
-    """A pond's folder, read: the shelf of `ShardPast`."""
-
-    def __init__(self, pond: Path, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self._pond = pond
-        self._streams: dict[str, StreamTable] = {}
-
-    def _stream(self, name: str) -> StreamTable:
-        if name not in self._streams:
-            self._streams[name] = StreamTable(self._pond, self.catalog.streaming[name])
-        return self._streams[name]
-
-    def snapshot(self, use: Use) -> Snapshot | None:
-        if isinstance(use.table, StreamingTable):
-            return self._stream(use.table.name).rows.snapshot()
-        if isinstance(use.table, StandardTable) and use.table.postgres is None:
-            return StandardStore(self._pond, use.table, SystemClock()).store.snapshot()
-        return None
-
-    def time(self, use: Use) -> int | None:
-        return self._stream(use.table.name).now if isinstance(use.table, StreamingTable) else None
-
-    def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
-        assert isinstance(use.table, StandardTable)
-        assert use.table.postgres is not None
-        table = use.table.postgres_table or use.table.name
-        return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
-
-    def close(self) -> None:
-        for stream in self._streams.values():
-            stream.close()
-        self._streams.clear()
-
-
-def read_outcome(path: str) -> Outcome:
-    """What a task wrote; the file is not needed any more."""
-    outcome: Outcome = pickle.loads(Path(path).read_bytes())
-    os.unlink(path)
-    return outcome

@@ -1,0 +1,70 @@
+"""What a worker is told to do with a shard, and what comes of it: data that goes from process to process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from millpond.durable import disk_errors
+from millpond.event_time import Progress
+from millpond.network.run.state import Seen
+from millpond.table.log import Section
+
+
+@dataclass(frozen=True)
+class FrameSection:
+    """Where a frame's rows of a shard are; the frame has the rows numbered from `first` up to `end`."""
+
+    segment: str
+    section: Section
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """Bring one shard of a table from `before` to `after`. `sections` of the log reach back at least to `before`."""
+
+    pond: str
+    run_id: str
+    version: int
+    definitions: str
+    table: str
+    shard: int
+    before: Seen
+    after: Seen
+    sections: tuple[FrameSection, ...]
+    reach: int  # the sections hold the shard's rows from this number on
+    progress: Mapping[str, tuple[int | None, int | None]]
+    out: str
+    keep: bool = False  # begin checkpoints of windows afterwards
+    owner: str = ""  # the worker that had the shard last
+
+
+@dataclass(frozen=True)
+class ShardOutcome:
+    """What a shard sent, how far its queries are, and what went wrong; queries by their folders, what was sent by name."""
+
+    table: str
+    shard: int
+    sent: dict[str, pa.Table]
+    progress: dict[str, Progress]
+    errors: dict[str, str]
+    held: dict[tuple[str, str], tuple[int, int]]  # rows and bytes, by holder and what it is
+    worker: str
+
+    def write(self, path: Path) -> None:
+        with disk_errors(path):
+            path.write_bytes(pickle.dumps(self, protocol=5))
+
+
+def read_outcome(path: str) -> ShardOutcome:
+    """What a worker wrote; the file is not needed any more."""
+    outcome: ShardOutcome = pickle.loads(Path(path).read_bytes())
+    os.unlink(path)
+    return outcome

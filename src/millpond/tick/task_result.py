@@ -1,0 +1,59 @@
+"""What comes back from a task of a tick, whoever runs it: the files of an archive task, or where a shard's outcome is.
+
+Results cross from Spark's workers as text, tagged with what they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from millpond.network.run import worker
+from millpond.network.run.task import ShardTask
+from millpond.table.manifest import ArchiveFile
+from millpond.table.work import Task
+
+Work = Task | ShardTask
+
+
+@dataclass(frozen=True)
+class FilesWritten:
+    """By an archive task: files that a commit may add to the archive."""
+
+    files: Sequence[ArchiveFile]
+
+
+@dataclass(frozen=True)
+class ShardEvaluated:
+    """By a shard's task: the path of its outcome, for `read_outcome`."""
+
+    path: str
+
+
+TaskResult = FilesWritten | ShardEvaluated
+
+
+def run_task(task: Work, name: str) -> TaskResult:
+    """Do a task in this process. `name` is unique: files that it makes carry it."""
+    if isinstance(task, ShardTask):
+        return ShardEvaluated(worker.run_task(task, name))
+    return FilesWritten(task.run(name))
+
+
+def encode_result(result: TaskResult) -> str:
+    if isinstance(result, ShardEvaluated):
+        return json.dumps({"shard": result.path})
+    return json.dumps({"files": [asdict(file) for file in result.files]})
+
+
+def decode_result(text: str) -> TaskResult:
+    found = json.loads(text)
+    if "shard" in found:
+        return ShardEvaluated(found["shard"])
+    files = []
+    for item in found["files"]:
+        for name in ("columns", "indexed", "clustered"):
+            item[name] = tuple(item[name])
+        files.append(ArchiveFile(**item))
+    return FilesWritten(files)
