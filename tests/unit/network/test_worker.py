@@ -14,7 +14,10 @@ from millpond.network.run import worker as shards
 from millpond.network.run.task import ShardOutcome, ShardTask, read_outcome
 from millpond.network.run.tick_plan import TickPlan
 from millpond.network.run.worker import run_task
+from millpond.network.state.shard_history import FolderTables, ShardPast
 from millpond.pond import Pond
+from millpond.query.bind import Use
+from millpond.query.shelf import TableShelf
 
 QUERIES = """
 CREATE CONTINUOUS QUERY fast AS SELECT vid, spd, t FROM p [NOW] WHERE spd > 20 SAMPLE REALTIME;
@@ -165,3 +168,26 @@ def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypat
     second(db, 2)
     db.tick()  # Spark may stop: then this process evaluates them again
     assert len(shards._shards) == 2
+
+
+def test_history_of_a_shard_reads_the_files_of_that_shard_only(db: Pond) -> None:
+    for t in range(6):
+        second(db, t)
+        if t in (1, 4):
+            db.archive()
+    shards_of_p = [ShardPast(db.folder, db.catalog, "p", shard) for shard in range(2)]
+    everything = ShardPast(db.folder, db.catalog, "p", 0)
+    everything._shelf = TableShelf(FolderTables(db.folder, db.catalog))  # reads all files and filters afterwards
+    assert shards_of_p[0].rows("p", None, 9).equals(everything.rows("p", None, 9))
+    found = [row for past in shards_of_p for row in past.rows("p", 1, 5).to_pylist()]
+    assert sorted(row["_seq"] for row in found) == [
+        row[0] for row in db.sql("SELECT _seq FROM p WHERE t >= 1 ORDER BY 1")
+    ]
+    use = Use("__r0", "p", db.catalog.streaming["p"])
+    for shard, past in enumerate(shards_of_p):
+        snapshot = past._shelf.snapshot(use)
+        assert snapshot is not None
+        assert {file.shard for file in snapshot.version.files.values()} == {shard}
+        assert 0 < snapshot.version.rows < 8 * 5
+        past.close()
+    everything.close()
