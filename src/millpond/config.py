@@ -13,6 +13,7 @@ from millpond.duration import parse_duration
 from millpond.errors import CatalogError, nearest
 
 MOST_SHARDS = 1024
+LEAST_MEMORY = 16 << 20  # bytes in which DuckDB can do anything useful
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Config:
     engine          'auto', or 'duckdb' / 'spark' to force one (for tests and comparisons)
     privileged      whether statements may define what reaches beyond the pond: sources, tables in PostgreSQL, functions in Python
                     and triggers. A server that takes SQL from others turns it off. What is defined already goes on
+    statement_length  characters that one call of `sql` may have
+    query_time      how long a one-time query may run; 0 is no limit, which is right where its user can press Ctrl-C: a
+                    server sets it
+    query_memory    bytes that the embedded engine may take for all queries together, and that one result may take; beyond it
+                    the engine goes to disk, for up to four times as much, and then fails; 0 is half of the machine's memory
     """
 
     block_rows: int = 1_966_080
@@ -46,11 +52,21 @@ class Config:
     auto_archive: bool = True
     engine: str = "auto"
     privileged: bool = True
+    statement_length: int = 16 << 20
+    query_time: timedelta = timedelta(0)
+    query_memory: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes"):
+        for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes", "statement_length"):
             if getattr(self, name) < 1:
                 raise CatalogError(f"setting {name} must be at least 1, not {getattr(self, name)}")
+        if self.query_time < timedelta(0):
+            raise CatalogError(f"setting query_time cannot be {self.query_time}", hint="Use 0 for no limit.")
+        if self.query_memory and self.query_memory < LEAST_MEMORY:
+            raise CatalogError(
+                f"setting query_memory cannot be {self.query_memory}",
+                hint=f"Use at least {LEAST_MEMORY:,} bytes, or 0 for half of the machine's memory.",
+            )
         if not 0 <= self.shards <= MOST_SHARDS:
             raise CatalogError(
                 f"setting shards cannot be {self.shards}", hint=f"Use 1 to {MOST_SHARDS}, or 0 for one per core."

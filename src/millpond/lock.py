@@ -45,11 +45,7 @@ class WriterLock(ProcessBound):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(handle)
-            raise SecondWriter(
-                f'pond "{self._pond.name}" is being written by another process',
-                detail=holder(self._pond),
-                hint="Stop that process first, or only read: any number of readers may open the pond.",
-            ) from error
+            raise self._second_writer() from error
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
         who = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode()
         try:
@@ -62,6 +58,19 @@ class WriterLock(ProcessBound):
             os.close(handle)
             raise
         self._handle, self._sign = handle, sign
+
+    def _second_writer(self) -> SecondWriter:
+        name = self._pond.name
+        if _held_here(self._pond):
+            return SecondWriter(
+                f'pond "{name}" is being written by another Pond object of this process',
+                hint="Use that object, which threads may share, or close it first.",
+            )
+        return SecondWriter(
+            f'pond "{name}" is being written by another process',
+            detail=holder(self._pond),
+            hint="Stop that process first, or only read: any number of readers may open the pond.",
+        )
 
     def release(self) -> None:
         for handle in self._take():
@@ -88,6 +97,15 @@ def holder(pond: Path) -> str | None:
         return f"Process {who['pid']} on {who['host']} holds it: {who['command'] or 'unnamed'}."
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _held_here(pond: Path) -> bool:
+    """Whether the lock file names this process."""
+    try:
+        who = json.loads((pond / FILE).read_text())
+        return bool(who["pid"] == os.getpid() and who["host"] == socket.gethostname())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def is_written(pond: Path) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -57,6 +58,7 @@ from millpond.results.triggers.supervisor import Triggers
 from millpond.sealed import BrokenSeal, unseal, write_sealed
 from millpond.sources.registry import open_source
 from millpond.sql.parser import nested_too_deeply, parse
+from millpond.sql.sizes import check_text
 from millpond.system.status import status as read_status
 from millpond.table.keeper import Keeper, Round
 from millpond.table.standard import StandardStore
@@ -79,6 +81,8 @@ def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None
     ...     db.sql("SELECT 1 + 1 AS two").rows()
     [(2,)]
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise NotAPond(f"a pond is a folder, not {brief(path)}", hint='Give its path: connect("traffic").')
     folder = Path(path)
     config = load_config(**settings)
     try:
@@ -152,7 +156,7 @@ class Pond(ProcessBound):
         self.work = threading.RLock()
         self._opened = threading.RLock()  # guards the dictionaries below; held for moments only
         self.catalog = catalog_file.load(self.folder)
-        self.local = Local(self.folder)
+        self.local = Local(self.folder, memory=config.query_memory)
         self.local.reader = reader(self)
         self._lock = WriterLock(self.folder)
         self._streams: dict[str, StreamTable] = {}
@@ -180,6 +184,7 @@ class Pond(ProcessBound):
         [('Ada',)]
         """
         self._check_open()
+        check_text(text, self.config.statement_length)
         result = Result()
         try:
             with disk_errors(self.folder):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -17,13 +19,32 @@ def test_one_writer(tmp_path: Path) -> None:
     first.acquire()
     first.acquire()
     assert is_written(tmp_path)
-    with pytest.raises(SecondWriter, match="is being written by another process"):
+    with pytest.raises(SecondWriter) as caught:
         second.acquire()
+    assert str(caught.value) == (
+        f'pond "{tmp_path.name}" is being written by another Pond object of this process\n'
+        "Hint: Use that object, which threads may share, or close it first."
+    )
     first.release()
     assert not is_written(tmp_path)
     second.acquire()
     assert is_written(tmp_path)
     second.release()
+
+
+def test_a_writer_in_another_process_is_named(tmp_path: Path) -> None:
+    program = "import sys, pathlib; from millpond.lock import WriterLock; lock = WriterLock(pathlib.Path(sys.argv[1]))"
+    program += "; lock.acquire(); print('held', flush=True); sys.stdin.read()"
+    arguments = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(SecondWriter) as caught:
+            WriterLock(tmp_path).acquire()
+        other.communicate("")
+    assert caught.value.primary == f'pond "{tmp_path.name}" is being written by another process'
+    assert caught.value.detail is not None
+    assert caught.value.detail.startswith(f"Process {other.pid} on ")
 
 
 def test_asking_whether_there_is_a_writer_never_refuses_one(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from millpond import catalog_file
 from millpond.catalog import StandardTable, StreamingTable
 from millpond.errors import CatalogError, EngineError, UnsupportedSql
 from millpond.query.bind import Bound, bind
+from millpond.query.deadline import Deadline
 from millpond.query.explain import explain
 from millpond.query.plan import Plan, make_plan, only_here
 from millpond.result import Result
@@ -66,7 +67,7 @@ def ask(pond: Pond, plan: Plan) -> pa.Table:
 
 def _locally(pond: Pond, plan: Plan) -> pa.Table:
     try:
-        return pond.local.run(plan).rows
+        return pond.local.run(plan, deadline=_deadline(pond), most=pond.local.memory).rows
     except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
         if pond.config.engine == "duckdb":
             raise EngineError(
@@ -83,7 +84,12 @@ def _on_spark(pond: Pond, plan: Plan, reason: str = "") -> pa.Table:
 
     why = reason or plan.reason
     why = "the setting engine says so" if why == "asked for" else why
-    return run_on_spark(plan, get_session(pond.config.spark_master, pond.config.spark_memory, why=why))
+    session = get_session(pond.config.spark_master, pond.config.spark_memory, why=why)
+    return run_on_spark(plan, session, _deadline(pond))  # from here: the time in which Spark starts is not the query's
+
+
+def _deadline(pond: Pond) -> Deadline:
+    return Deadline(pond.config.query_time or None, "the query", "query_time")
 
 
 def explain_statement(pond: Pond, statement: st.Explain) -> Result:
@@ -104,7 +110,7 @@ def _measured(pond: Pond, plan: Plan) -> tuple[int, str]:
     """How many rows a query gives, and in words what it really read."""
     if plan.engine == "duckdb":
         try:
-            answer = pond.local.run(plan, profile=True)
+            answer = pond.local.run(plan, profile=True, deadline=_deadline(pond))
             return answer.rows.num_rows, f", {answer.bytes_read:,} bytes of files read"
         except NotOnDuckDB as refusal:
             return _on_spark(pond, plan, str(refusal)).num_rows, f", on Spark after all: {refusal}"

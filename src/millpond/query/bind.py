@@ -38,6 +38,7 @@ from millpond.query.system import SCHEMA, SystemTable, find_system_table
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
+from millpond.sql.sizes import check_growth
 from millpond.sql.statements import Window
 
 
@@ -118,6 +119,7 @@ def bind(
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     try:
         check_allowed(tree, catalog, sql)
+        check_growth(tree)
         functions = _name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
         uses = _name_relations(scopes, catalog, sql, allow_sources, system)

@@ -29,6 +29,7 @@ from millpond.query.bind import Use
 from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
 from millpond.query.instant import at_instant
+from millpond.query.limits import collect, limit_error, limit_memory, query_memory
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, through_window, united
 from millpond.schema import SEQ, Column, DataType, Schema
@@ -64,10 +65,12 @@ def confine(connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -
 class Local(ProcessBound):
     """The embedded DuckDB of a pond. Safe to use from several threads."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """`folder` is the pond's: no other files can be read."""
+    def __init__(self, folder: Path | None = None, *, memory: int = 0) -> None:
+        """`folder` is the pond's: no other files can be read. `memory` is the setting query_memory."""
         self._connection = duckdb.connect(":memory:")
         configure(self._connection)
+        self.memory = query_memory(memory)
+        limit_memory(self._connection, self.memory)
         confine(self._connection, folder)
         self._connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()
         # A variable of the caller's must never be taken for a table.
@@ -85,15 +88,18 @@ class Local(ProcessBound):
     def _leave_to_parent(self) -> None:
         self._at_end.detach()
 
-    def run(self, plan: Plan, *, profile: bool = False, deadline: Deadline | None = None) -> Answer:
-        """Answer a planned query. `deadline` can end it."""
+    def run(
+        self, plan: Plan, *, profile: bool = False, deadline: Deadline | None = None, most: int | None = None
+    ) -> Answer:
+        """Answer a planned query. `deadline` can end it; a result of more than `most` bytes is an error."""
         assert plan.text is not None
         cursor = self._cursor(plan.bound.functions)
         try:
             parts = []
             for name, use in plan.bound.uses.items():
                 parts.append(f"{name} AS NOT MATERIALIZED ({self._relation(cursor, plan, use)})")
-            return self._execute(cursor, with_relations(parts, at_instant(plan.text, plan.instant)), profile, deadline)
+            text = with_relations(parts, at_instant(plan.text, plan.instant))
+            return self._execute(cursor, text, profile, deadline, most)
         finally:
             cursor.close()
 
@@ -119,18 +125,27 @@ class Local(ProcessBound):
             cursor.close()
 
     def _execute(
-        self, cursor: duckdb.DuckDBPyConnection, text: str, profile: bool, deadline: Deadline | None
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        text: str,
+        profile: bool,
+        deadline: Deadline | None,
+        most: int | None = None,
     ) -> Answer:
         guard = deadline.guard(cursor) if deadline is not None else nullcontext()
         try:
             with _interruptible(cursor), guard:
                 if not profile:
-                    return Answer(cursor.sql(text).to_arrow_table())
+                    relation = cursor.sql(text)
+                    return Answer(relation.to_arrow_table() if most is None else collect(relation, most))
                 for setting in ("SET enable_profiling = 'no_output'", "SET profiling_mode = 'detailed'"):
                     cursor.execute(setting).fetchall()
                 rows = cursor.sql(text).to_arrow_table()
                 return Answer(rows, _really_read(cursor))
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:  # Arrow raises the second for what went wrong after the first rows
+            limit = limit_error(error, self.memory)
+            if limit is not None:
+                raise limit from error
             if needs_spark(error):
                 raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
             raise translate_error(error) from error
@@ -279,7 +294,7 @@ def damaged(path: Path, error: BaseException) -> MillpondError:
     )
 
 
-def translate_error(error: duckdb.Error) -> MillpondError:
+def translate_error(error: Exception) -> MillpondError:
     failure = failure_in(error)
     if failure is not None:
         return failure

@@ -1,4 +1,4 @@
-"""How large a statement may be, where its cost is in the tree and no list of plain literals (see `literals`).
+"""How large a statement may be: its text, and what of it becomes a tree (lists of plain literals do not: see `literals`).
 
 Binding, planning and translating take about half a millisecond for each column and one and a half for each SELECT, so the
 largest statements allowed here take one to two seconds, and anything larger is refused as soon as it is read.
@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millpond.errors import Span, UnsupportedSql
+from millpond.errors import LimitExceeded, Span, TypeMismatch, UnsupportedSql, brief
 from millpond.sql.dialect import span_of
 
+LONGEST_TEXT = 1 << 20
+"""Bytes of a text that a function makes of little: DuckDB makes 2,048 at a time and does not count their memory."""
 MOST_COLUMNS = 4096
 MOST_SELECTS = 1000
+
+
+def check_text(text: object, longest: int) -> None:
+    """Refuse what is not a text, or has more characters than the setting statement_length allows."""
+    if not isinstance(text, str):
+        raise TypeMismatch(f"SQL is a text, not {brief(text)}", hint='Write db.sql("SELECT ...").')
+    if len(text) > longest:
+        raise LimitExceeded(
+            f"the statement has {len(text):,} characters, more than {longest:,}",
+            setting="statement_length",
+            hint="Raise setting statement_length, or bring rows with append instead of INSERT.",
+        )
 
 
 def check_columns(count: int, of: str, sql: str, span: Span) -> None:
@@ -25,6 +39,36 @@ def check_columns(count: int, of: str, sql: str, span: Span) -> None:
             sql=sql,
             span=Span(span.start, min(span.end, span.start + 80)),
         )
+
+
+def too_long(function: str) -> str:
+    """The message that a function would make too long a text."""
+    return f"{function} would make a text of more than {LONGEST_TEXT:,} bytes"
+
+
+def check_growth(tree: exp.Expr) -> None:
+    """Refuse constants that make too long a text of any other: engines compute some while they plan, and cannot be stopped.
+
+    What depends on the rows is refused when it is computed.
+    """
+    for node in tree.find_all(exp.Repeat, exp.Pad):
+        if isinstance(node, exp.Pad):
+            name, size = "lpad" if node.args.get("is_left") else "rpad", _whole(node.expression)
+        else:
+            name, size = "repeat", 1
+            inner: exp.Expr = node
+            while isinstance(inner, exp.Repeat):
+                size *= _whole(inner.args["times"])
+                inner = inner.this.unnest()
+            size *= max(1, len(inner.name.encode())) if inner.is_string else 1
+        if size > LONGEST_TEXT:
+            raise LimitExceeded(too_long(name), setting=None, hint="Make it in the program that uses it.")
+
+
+def _whole(node: exp.Expr) -> int:
+    """A whole number as it is written; 1 for anything else."""
+    literal = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
+    return int(node.name[:20]) if literal else 1
 
 
 class Sizes:

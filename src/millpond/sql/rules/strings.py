@@ -5,6 +5,7 @@ They part on case mapping of some letters, on regular expressions, on NULL in `c
 
 from __future__ import annotations
 
+import math
 import re
 
 from sqlglot import exp
@@ -18,12 +19,14 @@ from millpond.sql.rules.terms import (
     Rule,
     Translator,
     Value,
+    error_too_long,
     only,
     only_spark,
     text,
     unproved,
 )
 from millpond.sql.rules.types import literal
+from millpond.sql.sizes import LONGEST_TEXT
 
 # Letters that Spark (ICU, full mapping) and DuckDB (utf8proc, simple mapping) change differently, found by mapping all
 # letters on both. Spark also looks at what stands beside a capital sigma.
@@ -32,6 +35,8 @@ _ODD_LOWER = r"\x{130}\x{3a3}" + _NEW
 _ODD_UPPER = (
     r"\x{df}\x{149}\x{19b}\x{1f0}\x{264}\x{390}\x{3b0}\x{587}\x{1e96}-\x{1e9a}\x{1f50}-\x{1fff}\x{fb00}-\x{fb17}" + _NEW
 )
+
+_GROWS = 16  # a function may make a text so many times as long, whatever its length
 
 # Of Java's regular expressions, what RE2 reads the same way once `.` and `$` are spelled out.
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
@@ -173,13 +178,34 @@ def replace(node: exp.Replace, tr: Translator) -> Value:
         raise NotOnDuckDB("replace without a replacement is only proved on Spark")
     values = tr.values((node.this, node.expression, node.args["replacement"]))
     _strings(node, *values)
-    return Value(f"replace({', '.join(value.sql for value in values)})", STRING, _raises(*values))
+    sql = f"replace({', '.join(value.sql for value in values)})"
+    value, part, new = values
+    if isinstance(part.constant, str) and isinstance(new.constant, str):
+        grows = len(new.constant.encode()) / max(1, len(part.constant.encode()))
+        if grows <= _GROWS:
+            return Value(sql, STRING, _raises(*values))
+    size = f"CAST(strlen({value.sql}) AS DOUBLE) * strlen({new.sql}) / greatest(1, strlen({part.sql}))"
+    guarded = f"CASE WHEN {size} > {LONGEST_TEXT} AND strlen({new.sql}) > {_GROWS} * strlen({part.sql}) THEN "
+    return Value(f"{guarded}{error_too_long('replace')} ELSE {sql} END", STRING, True)
 
 
 def repeat(node: exp.Repeat, tr: Translator) -> Value:
-    value, times = tr.value(node.this), tr.value(node.args["times"])
+    """Of a chain of them, the whole is guarded once: a guard needs the text of what is repeated twice."""
+    counts = []
+    inner: exp.Expression = node
+    while isinstance(inner, exp.Repeat):
+        counts.append(_count(inner, tr.value(inner.args["times"]), 0))
+        inner = inner.this
+    value = tr.value(inner)
     _strings(node, value)
-    return Value(f"repeat({value.sql}, {_count(node, times, 0)})", STRING, value.raises)
+    count = math.prod(counts)
+    sql = value.sql
+    for each in reversed(counts):
+        sql = f"repeat({sql}, {each})"
+    if isinstance(value.constant, str) or count <= _GROWS:
+        return Value(sql, STRING, value.raises)
+    guard = f"CASE WHEN CAST(strlen({value.sql}) AS DOUBLE) * {count} > {LONGEST_TEXT} THEN {error_too_long('repeat')}"
+    return Value(f"{guard} ELSE {sql} END", STRING, True)
 
 
 def affix(node: exp.StartsWith | exp.EndsWith | exp.Contains, tr: Translator) -> Value:

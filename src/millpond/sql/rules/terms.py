@@ -21,6 +21,7 @@ from sqlglot import exp
 
 from millpond.catalog import Function
 from millpond.schema import DataType
+from millpond.sql.sizes import too_long
 
 TINYINT: Final = DataType("TINYINT")
 SMALLINT: Final = DataType("SMALLINT")
@@ -224,6 +225,20 @@ def text(value: str) -> str:
 def only_spark(reason: str) -> str:
     """DuckDB text that raises when evaluated, saying that Spark must decide about this value."""
     return f"error({text(f'{_MARK} {reason}')})"
+
+
+_TOO_LONG: Final = "[millpond: too long]"
+
+
+def error_too_long(function: str) -> str:
+    """DuckDB text that raises when evaluated, saying that a function would make too long a text."""
+    return f"error({text(f'{_TOO_LONG} {too_long(function)}')})"
+
+
+def too_long_text(message: str) -> str | None:
+    """What `error_too_long` says, if it is what a DuckDB error is about."""
+    _, mark, rest = message.partition(_TOO_LONG)
+    return rest.strip().splitlines()[0] if mark else None
 
 
 def needs_spark(error: BaseException) -> bool:

@@ -1,0 +1,146 @@
+"""Limits of statements: length, time, memory, size of a result, length of a text. Each error names limit and setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import millpond
+from millpond.query import limits
+from millpond.query.limits import machine_memory, query_memory
+from millpond.query.local import Local
+
+CROSS = "SELECT count(*) AS n FROM r a JOIN r b ON a.v < b.v + b.t JOIN r c ON c.t < a.v + b.t"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        db.append("r", [(i, i) for i in range(20_000)])
+        db.sql("CREATE TABLE texts (x STRING)")
+        db.sql("INSERT INTO texts VALUES ('x'), (NULL)")
+    return tmp_path / "pond"
+
+
+@pytest.fixture
+def db(folder: Path) -> Iterator[millpond.Pond]:
+    with millpond.connect(folder, auto_archive=False, query_memory=64 << 20) as pond:
+        yield pond
+
+
+def refused(db: millpond.Pond, sql: str) -> millpond.LimitExceeded:
+    with pytest.raises(millpond.LimitExceeded) as caught:
+        db.sql(sql)
+    return caught.value
+
+
+def test_a_query_that_takes_too_long_is_stopped(folder: Path) -> None:
+    with millpond.connect(folder, auto_archive=False, query_time="200ms") as db:
+        for sql in (CROSS, f"EXPLAIN ANALYZE {CROSS}", f"INSERT INTO texts SELECT CAST(n AS STRING) FROM ({CROSS})"):
+            assert str(refused(db, sql)) == (
+                "the query took longer than 0.2 seconds and was stopped\n"
+                "Hint: Setting query_time is the limit; connect(..., query_time=...) raises it."
+            )
+        assert db.sql("SELECT count(*) AS n FROM texts").rows() == [(2,)]
+
+
+def test_a_statement_that_is_too_long_is_refused(folder: Path) -> None:
+    with millpond.connect(folder, statement_length=100) as db:
+        db.sql("SELECT 1 AS a" + " " * 87)
+        error = refused(db, "SELECT 1 AS a" + " " * 88)
+    assert (error.primary, error.setting) == ("the statement has 101 characters, more than 100", "statement_length")
+    assert error.hint == "Raise setting statement_length, or bring rows with append instead of INSERT."
+
+
+def test_a_query_that_needs_too_much_memory_is_refused(db: millpond.Pond) -> None:
+    numbered = "SELECT row_number() OVER (PARTITION BY a.v % 7 ORDER BY a.v * b.v) AS k FROM r a JOIN r b ON a.v < b.v"
+    error = refused(db, f"SELECT count(*) AS n FROM ({numbered}) WHERE k = 1")
+    assert error.primary == "the query takes more memory than 64 MiB"
+    assert error.setting == "query_memory"
+    assert error.detail is not None
+    assert error.detail.startswith("DuckDB says: ")
+    assert db.sql("SELECT count(*) AS n FROM r").rows() == [(20_000,)]
+
+
+def test_a_result_that_is_too_large_is_refused(db: millpond.Pond) -> None:
+    error = refused(db, "SELECT a.v, b.t FROM r a JOIN r b ON a.v < b.v")
+    assert str(error) == (
+        "the result is larger than 64 MiB\n"
+        "Hint: Ask for fewer rows or columns, or raise setting query_memory: connect(..., query_memory=...)."
+    )
+    assert error.setting == "query_memory"
+    assert len(db.sql("SELECT a.v, b.t FROM r a JOIN r b ON a.v = b.v")) == 20_000
+
+
+def test_errors_after_the_first_rows_are_those_of_the_engine(db: millpond.Pond) -> None:
+    with pytest.raises(millpond.EngineError, match="division by zero"):
+        db.sql("SELECT 1 / CAST(19999 - v AS DOUBLE) AS x FROM r")
+
+
+@pytest.mark.parametrize(
+    ("sql", "function"),
+    [
+        ("SELECT repeat('x', 2000000000) AS x", "repeat"),
+        ("SELECT length(repeat('x', 2000000000)) AS n", "repeat"),
+        ("SELECT repeat(x, 2000000000) AS x FROM texts", "repeat"),
+        ("SELECT repeat(repeat(x, 1000000), 1000000) AS x FROM texts", "repeat"),
+        ("SELECT " + "repeat(" * 20 + "x" + ", 16)" * 20 + " AS x FROM texts", "repeat"),
+        ("SELECT lpad('x', 2000000000, 'y') AS x", "lpad"),
+        ("SELECT rpad(x, 2000000000, 'y') AS x FROM texts", "rpad"),
+        ("SELECT replace(repeat(x, 1000000), 'x', repeat('y', 1000000)) AS x FROM texts", "replace"),
+        (f"SELECT replace(repeat(x, 1000000), 'x', '{'y' * 1000}') AS x FROM texts", "replace"),
+    ],
+)
+def test_a_text_that_grows_out_of_proportion_is_refused(db: millpond.Pond, sql: str, function: str) -> None:
+    error = refused(db, sql)
+    assert error.primary == f"{function} would make a text of more than 1,048,576 bytes"
+    assert error.setting is None
+
+
+def test_texts_of_ordinary_length_are_made(db: millpond.Pond) -> None:
+    sql = "SELECT length(repeat(x, 1000000)) AS a, length(rpad(x, 1000000, 'é')) AS b, replace(x, 'x', repeat('y', 3)) AS c FROM texts"
+    assert db.sql(f"{sql} WHERE x IS NOT NULL").rows() == [(1_000_000, 1_000_000, "yyy")]
+    assert db.sql(f"{sql} WHERE x IS NULL").rows() == [(None, None, None)]
+
+
+def test_the_engine_does_not_write_into_the_callers_folder() -> None:
+    local = Local(memory=64 << 20)
+    try:
+        [(folder, memory)] = local._connection.execute(
+            "SELECT current_setting('temp_directory'), current_setting('memory_limit')"
+        ).fetchall()
+        assert Path(folder).is_absolute()
+        assert memory == "64.0 MiB"
+    finally:
+        local.close()
+
+
+def test_memory_is_half_of_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert query_memory(0) == machine_memory() // 2
+    assert query_memory(123 << 20) == 123 << 20
+    monkeypatch.setattr(limits, "_CGROUP", tmp_path / "memory.max")
+    whole = machine_memory()
+    (tmp_path / "memory.max").write_text("max\n")
+    assert machine_memory() == whole
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert machine_memory() == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            {"query_memory": 100},
+            "setting query_memory cannot be 100\nHint: Use at least 16,777,216 bytes, or 0 for half",
+        ),
+        ({"query_time": "-1 s"}, "setting query_time cannot be"),
+        ({"statement_length": 0}, "setting statement_length must be at least 1, not 0"),
+    ],
+)
+def test_limits_that_are_none(setting: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(millpond.CatalogError) as caught:
+        millpond.connect(tmp_path / "pond", **setting)
+    assert str(caught.value).startswith(message)
