@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 def select(pond: Pond, statement: st.Select) -> Result:
-    return Result(ask(pond, plan_query(pond, statement.query, statement.sql)))
+    return Result(ask(pond, plan_query(pond, statement.query, statement.sql, statement.as_of)))
 
 
-def plan_query(pond: Pond, query: exp.Expr, sql: str) -> Plan:
+def plan_query(pond: Pond, query: exp.Expr, sql: str, as_of: int | str | None = None) -> Plan:
     pond.refresh()
     bound = bind(query, pond.catalog, sql, system=system_tables())
-    return _plan_bound(pond, bound)
+    return _plan_bound(pond, bound, as_of)
 
 
-def _plan_bound(pond: Pond, bound: Bound) -> Plan:
+def _plan_bound(pond: Pond, bound: Bound, as_of: int | str | None) -> Plan:
     config = pond.config
     with _while_it_is_there(pond, bound):
-        return make_plan(bound, SystemShelf(pond), engine=config.engine, large_rows=config.large_rows)
+        return make_plan(bound, SystemShelf(pond), engine=config.engine, large_rows=config.large_rows, as_of=as_of)
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def explain_statement(pond: Pond, statement: st.Explain) -> Result:
     inner = statement.statement
     if not isinstance(inner, st.Select):
         raise UnsupportedSql("only a SELECT can be explained", sql=statement.sql, span=inner.span)
-    plan = plan_query(pond, inner.query, inner.sql)
+    plan = plan_query(pond, inner.query, inner.sql, inner.as_of)
     lines = explain(plan)
     if statement.analyze:
         begin = clock_time.perf_counter()

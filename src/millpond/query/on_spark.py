@@ -147,7 +147,9 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: l
         tail = tail_table(given.selection.blocks, arrow_schema(columns))
         frame = session.createDataFrame(tail, schema=_spark_schema(columns, tuple(columns.names)))
         parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view(frame, f'{prefix}_tail')}")
-    return view(session.sql(through_window(use, united(parts), given.now, SPARK, given.snapshot.since)), prefix)
+    return view(
+        session.sql(through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto)), prefix
+    )
 
 
 def _spark_schema(columns: Schema, have: tuple[str, ...]) -> str:

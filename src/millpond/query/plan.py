@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.errors import EngineError
+from millpond.query.as_of import check_kept, times_as_of
 from millpond.query.bind import Bound, Use
 from millpond.query.bounds import find_bounds
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
@@ -22,11 +23,12 @@ from millpond.table.store import Bounds, Selection, Snapshot
 
 @dataclass(frozen=True)
 class Tiers:
-    """A relation in the pond: a snapshot of its store and what must be read of it."""
+    """A relation in the pond: a snapshot of its store and what must be read of it. Rows after `upto` do not count."""
 
     snapshot: Snapshot
     selection: Selection
     now: int | None
+    upto: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,19 @@ class Plan:
         return total
 
 
-def make_plan(bound: Bound, shelf: Shelf, *, engine: str, large_rows: int, use_indexes: bool = True) -> Plan:
-    """Decide. `engine` is 'auto', 'duckdb' or 'spark'."""
-    now = {name: shelf.time(use) for name, use in bound.uses.items()}
+def make_plan(
+    bound: Bound,
+    shelf: Shelf,
+    *,
+    engine: str,
+    large_rows: int,
+    use_indexes: bool = True,
+    as_of: int | str | None = None,
+) -> Plan:
+    """Decide. `engine` is 'auto', 'duckdb' or 'spark'; with `as_of` streams are read as they were at that time."""
+    watermarks = {name: shelf.time(use) for name, use in bound.uses.items()}
+    ends = {} if as_of is None else times_as_of(bound, as_of, watermarks)
+    now = {**watermarks, **ends}
     bounds = find_bounds(bound, now)
     inputs: dict[str, Input] = {}
     for name, use in bound.uses.items():
@@ -94,7 +106,14 @@ def make_plan(bound: Bound, shelf: Shelf, *, engine: str, large_rows: int, use_i
                 low = bounds[name].low
                 low = snapshot.since if low is None else max(low, snapshot.since)
                 bounds[name] = replace(bounds[name], low=low)
-            inputs[name] = Tiers(snapshot, snapshot.select(bounds[name], use_indexes=use_indexes), now[name])
+            if name in ends:
+                check_kept(use, ends[name], watermarks[name], snapshot.since)
+                # The newest rows of the table are not those of the window: only time can tell what to skip.
+                high = bounds[name].high
+                high = ends[name] if high is None else min(high, ends[name])
+                bounds[name] = replace(bounds[name], high=high, newest=None)
+            selection = snapshot.select(bounds[name], use_indexes=use_indexes)
+            inputs[name] = Tiers(snapshot, selection, now[name], ends.get(name))
     text: str | None = None
     reason = "small enough"
     if bound.functions:

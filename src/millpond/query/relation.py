@@ -38,15 +38,19 @@ def united(parts: Sequence[str]) -> str:
     return " UNION ALL ".join(parts)
 
 
-def through_window(use: Use, rows: str, now: int | None, words: Words, since: int | None = None) -> str:
+def through_window(
+    use: Use, rows: str, now: int | None, words: Words, since: int | None = None, upto: int | None = None
+) -> str:
     """SQL for the rows of `rows` (a SELECT with `_seq`) that the use's window holds at `now`, with their previous rows.
 
-    Rows from before `since` are left out: a result's files go as a whole, when the last of their rows is too old.
+    Rows from before `since` are left out: a result's files go as a whole, when the last of their rows is too old. So are
+    rows after `upto`: the query is asked as of that time.
     """
-    if since is not None:
-        assert isinstance(use.table, StreamingTable)
-        time, bound = words.quote(use.table.time_column), time_literal(use.table, since, words)
-        rows = f"SELECT * FROM ({rows}) AS s WHERE {time} >= {bound}"
+    for limit, operator in ((since, ">="), (upto, "<=")):
+        if limit is not None:
+            assert isinstance(use.table, StreamingTable)
+            time, bound = words.quote(use.table.time_column), time_literal(use.table, limit, words)
+            rows = f"SELECT * FROM ({rows}) AS s WHERE {time} {operator} {bound}"
     return with_previous(use, _windowed(use, rows, now, words), words)
 
 

@@ -485,7 +485,24 @@ class Reader(Parts):
     # Queries and changes of rows
 
     def select(self) -> Statement:
-        return st.Select(self.sql, self.place, self.query(""))
+        place = self.place
+        as_of = self.as_of()
+        return st.Select(self.sql, place, self.query(""), as_of)
+
+    def as_of(self) -> int | str | None:
+        """The time of an AS OF at the end of the statement, which is taken off."""
+        words = [token.text.upper() for token in self.tokens[-5:]]
+        for length in range(3, len(words) + 1):
+            if words[-length : 2 - length or None] == ["AS", "OF"]:
+                tokens, begin = self.tokens, self.index
+                self.index = len(tokens) - length + 2
+                self.accept("TIMESTAMP")
+                moment = self.moment()
+                if self.index < len(tokens):
+                    raise self.unexpected("the end of the statement after AS OF and a time")
+                self.tokens, self.index = tokens[:-length], begin
+                return moment
+        return None
 
     def query(self, after: str) -> exp.Expression:
         """The rest of the statement as a query."""

@@ -288,7 +288,10 @@ class Delete(Statement):
 
 @dataclass(frozen=True)
 class Select(Statement):
+    """`SELECT ... [AS OF <time>]`: as of now, or of an earlier event time."""
+
     query: exp.Expr
+    as_of: int | str | None = None
 
 
 @dataclass(frozen=True)
