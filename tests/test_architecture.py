@@ -20,7 +20,7 @@ SRC = Path(__file__).parent.parent / "src"
 # Imported by everyone; they import only each other.
 VOCABULARY = {
     *("errors", "schema", "duration", "clock", "config", "arrow", "event_time", "catalog", "durable", "failpoints"),
-    *("catalog_file", "codec", "extensions", "process", "result", "sealed"),
+    *("anchor", "catalog_file", "codec", "extensions", "process", "result", "sealed"),
 }
 
 STAGES = {

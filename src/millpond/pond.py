@@ -552,7 +552,10 @@ class Pond(ProcessBound):
                     if catalog_file.load(self.folder).version == self.catalog.version:
                         raise
                 else:
-                    return  # otherwise a table may have been dropped while we opened it: look again
+                    damaged = any(table.damage is not None for table in self._streams.values())
+                    if not damaged or catalog_file.load(self.folder).version == self.catalog.version:
+                        return
+                # A table may have been dropped while we opened it: look again.
 
     def streams(self) -> dict[str, StreamTable]:
         """All streaming tables, opened."""

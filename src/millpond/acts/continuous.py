@@ -150,7 +150,11 @@ def pause(pond: Pond, statement: st.PauseQuery) -> Result:
     pond.own()
     with pond.work:
         query = _named(pond.catalog, statement.name, view=statement.view)
-        if query.paused == statement.pause and pond.network.failure(query) is None:
+        failed = pond.network.failure(query) is not None
+        if not statement.pause and pond.network.acknowledge(query) and not query.paused and not failed:
+            pond.network.apply_definitions()
+            return Result(message=f'the missing results of "{query.name}" are acknowledged')
+        if query.paused == statement.pause and not failed:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
         changed = replace(query, paused=statement.pause, made=query.made + 1, start=None)
         pond.change_catalog(replace(pond.catalog.with_query(changed), made=pond.catalog.made))

@@ -193,6 +193,7 @@ class Intake:
             late=state.late + receipt.late,
             malformed=state.malformed + receipt.malformed,
             at=arrival,
+            frames=state.frames + 1,
         )
         table.append(
             NewFrame(

@@ -35,7 +35,7 @@ from millpond.errors import CorruptBlock, PondError
 from millpond.failpoints import reach
 from millpond.schema import SEQ, Schema
 from millpond.table.block import BlockSpec, ticks, write_blocks
-from millpond.table.manifest import ArchiveFile, Manifest, Version
+from millpond.table.manifest import ANCHOR, ArchiveFile, Manifest, Version
 from millpond.table.store import Snapshot, Store, empty_index
 from millpond.table.stream import with_seq
 from millpond.table.work import CompactTask
@@ -62,9 +62,9 @@ class ResultArchive:
     def __init__(self, folder: Path, columns: Schema, clock: Clock) -> None:
         self.folder = folder
         self.columns = columns
-        self.damage: PondError | None = None  # why it cannot be read
         self._clock = clock
         self._store: Store | None = None
+        self._lost: PondError | None = None
         self._gone = False
         self._ready: tuple[list[ArchiveFile], int] | None = None  # written, and the commit failed
         self._damaged: set[str] = set()  # files that could not be merged
@@ -76,15 +76,27 @@ class ResultArchive:
 
     def refresh(self) -> None:
         """Take in what the owner of the pond did, and whether there is an archive at all."""
-        try:
-            if self._store is not None:
-                with self._store.lock:
-                    self._store.manifest.refresh()
-            elif any((self.folder / "_delta_log").glob("*.json")):
-                self._store = Store(Manifest(self.folder), self._spec(0))
-            self.damage = None
-        except PondError as damage:  # of this query: the others of the pond can be used
-            self.damage = damage
+        if self._store is not None:
+            with self._store.lock:
+                self._store.manifest.refresh()
+        elif (self.folder / ANCHOR).exists() or any((self.folder / "_delta_log").glob("*.json")):
+            self._store = Store(Manifest(self.folder), self._spec(0))
+
+    @property
+    def damage(self) -> PondError | None:
+        """Why it cannot be read, if so. It concerns this query; the others of the pond can be used."""
+        return self._lost or (None if self._store is None else self._store.damage)
+
+    def expect(self, position: int) -> None:
+        """It once held results up to `position`: if it does not now, it is damaged."""
+        missing = self.damage is None and self.position < position
+        self._lost = None
+        if missing:
+            self._lost = CorruptBlock(
+                f'kept results of "{self.folder.name}" are missing',
+                detail=f"Results up to number {position - 1} were in files, and now up to number {self.position - 1}.",
+                hint=f'Restore "{self.folder}" from a copy, or drop the query and create it again.',
+            )
 
     def _spec(self, width: int) -> BlockSpec:
         return BlockSpec(str(self.folder), INSTANT, (), width)

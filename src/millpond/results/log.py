@@ -9,10 +9,15 @@ Invariants
  2. The rows a query sent are numbered 0, 1, 2, ... without gap; number and query identify a result for ever.
  3. A segment is deleted as a whole, the oldest first, when those after it are enough and nothing in it is wanted that is
     not in the archive of its query.
+ 4. Frames are chained: each has a serial number and names that of the one before it. An anchor beside the folder notes the
+    last serial number, how many rows were sent in all, and the oldest segment that must be there (see `millpond.anchor`).
+    So frames that are missing, at the beginning, in the middle or at the end, are noticed. Numbers of results are not
+    given twice: none of them exceeds the number of rows sent in all.
 
 File format (little endian), a segment `<number>.results`: frames, each
     16 head: magic "MPRF", crc of all that follows, length of the state text, length of the bodies
-    state as JSON: {"tick", "state", "sections": [[query folder, first number, rows, offset, length], ...]}
+    state as JSON: {"serial", "previous", "total", "tick", "state",
+                    "sections": [[query folder, first number, rows, offset, length], ...]}
     bodies: Arrow IPC streams, one a section.
 """
 
@@ -23,14 +28,16 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from millpond.anchor import Anchor
 from millpond.arrow import from_ipc, to_ipc
 from millpond.durable import disk_errors, make_folder, sync_folder
+from millpond.errors import CorruptBlock
 from millpond.failpoints import reach
 
 _MAGIC = b"MPRF"
@@ -50,9 +57,22 @@ class Sent:
 
 @dataclass(frozen=True)
 class ResultFrame:
+    """`gap`: frames before it should be in the log and are not."""
+
     tick: int
     state: Mapping[str, Any]
     sent: Sequence[Sent]
+    gap: bool = False
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A frame as it is in a segment: `total` rows were sent up to its end."""
+
+    serial: int
+    previous: int
+    total: int
+    frame: ResultFrame
 
 
 class ResultLog:
@@ -65,17 +85,46 @@ class ResultLog:
         self._handle: int | None = None
         self._end = 0
         self._number = 0
+        self._first = 1  # the oldest segment that must be there
         self._read: dict[str, int] = {}  # how far each segment was read
         self._ends: dict[str, dict[str, int]] = {}  # per segment: the number after the last row of each query in it
+        self._anchor = Anchor(folder.with_name(f"{folder.name}.anchor"), keep=True)
+        self._noted: dict[str, int] | None = None  # what the anchor said when the log was opened
+        self._opened = False
+        self._serial = 0  # of the last frame
+        self._total = 0  # rows sent in all
 
     def poll(self) -> Iterator[ResultFrame]:
         """The valid frames that were not read yet, oldest first."""
+        if not self._opened:
+            self._noted = self._read_anchor()
+            self._opened = True
         for path in self._paths():
             frames, end = _frames(path, self._read.get(path.name, 0))
-            for frame in frames:
-                self._note(path.name, frame)
-                yield frame
+            for found in frames:
+                self._note(path.name, found.frame)
+                gap = found.previous > self._serial and not self._begins(path, found is frames[0])
+                self._serial, self._total = found.serial, found.total
+                yield replace(found.frame, gap=gap)
             self._read[path.name] = end
+
+    def _read_anchor(self) -> dict[str, int] | None:
+        try:
+            return self._anchor.read()
+        except CorruptBlock:
+            # Whoever damaged it may have cut the log off, too: then the frames' chain and numbers are all that is known.
+            return None
+
+    def _begins(self, path: Path, first: bool) -> bool:
+        """Whether the log may begin with this frame: all segments before it were no longer needed."""
+        noted = self._read_anchor()  # now, for it is noted before a segment is deleted
+        return first and self._read.get(path.name, 0) == 0 and (noted is None or int(path.stem) <= noted["first"])
+
+    def missing_end(self) -> int | None:
+        """If frames at the end are missing, a number that no result has reached; after everything was polled."""
+        if self._noted is None or self._serial >= self._noted["frame"]:
+            return None
+        return max(self._total, self._noted["total"])
 
     def _note(self, segment: str, frame: ResultFrame) -> None:
         ends = self._ends.setdefault(segment, {})
@@ -83,15 +132,24 @@ class ResultLog:
             ends[sent.folder] = sent.first + sent.rows.num_rows
 
     def _paths(self) -> list[Path]:
-        return sorted(self.folder.glob("*.results")) if self.folder.is_dir() else []
+        return [path for path in self._places() if path.is_file()]
+
+    def _places(self) -> list[Path]:
+        """Everything that has the name of a segment."""
+        found = self.folder.glob("*.results") if self.folder.is_dir() else ()
+        return sorted(path for path in found if path.stem.isdigit())
 
     def resume(self) -> None:
         """Take up writing after the last valid frame; everything was polled before."""
         make_folder(self.folder)
+        if self._noted is not None:
+            self._total = max(self._total, self._noted["total"])
         paths = self._paths()
-        if not paths:
-            return
-        self._number = int(paths[-1].stem)
+        taken = [int(path.stem) for path in self._places()]
+        self._number = max([*taken, 0 if self._noted is None else self._noted["last"]])
+        self._first = int(paths[0].stem) if paths else self._number + 1
+        if not paths or self.missing_end() is not None or int(paths[-1].stem) < self._number:
+            return  # the next frame begins a segment; what is damaged is left as it is
         end = self._read.get(paths[-1].name, 0)
         with disk_errors(self.folder):
             self._handle = os.open(paths[-1], os.O_WRONLY)
@@ -102,7 +160,9 @@ class ResultLog:
 
     def append(self, frame: ResultFrame) -> None:
         """Make a frame durable."""
-        data = _encode(frame)
+        serial = max(self._serial, 0 if self._noted is None else self._noted["frame"]) + 1
+        total = self._total + sum(sent.rows.num_rows for sent in frame.sent)
+        data = _encode(_Found(serial, self._serial, total, frame))
         with disk_errors(self.folder):
             if self._handle is None or self._end >= self._segment_bytes:
                 self._start_segment()
@@ -119,12 +179,17 @@ class ResultLog:
                 os.lseek(self._handle, self._end, os.SEEK_SET)
                 raise
             self._end += len(data)
+        self._serial, self._total = serial, total
+        self._note_end()
         name = f"{self._number:012d}.results"
         self._read[name] = self._end
         self._note(name, frame)
 
+    def _note_end(self, *, sync: bool = False) -> None:
+        self._anchor.note(frame=self._serial, total=self._total, first=self._first, last=self._number, sync=sync)
+
     def _start_segment(self) -> None:
-        self.close()
+        self._close_segment()
         self._number += 1
         path = self.folder / f"{self._number:012d}.results"
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -155,18 +220,25 @@ class ResultLog:
 
     def delete(self, segment: Path) -> None:
         reach("results.before_delete")
+        self._first = int(segment.stem) + 1
+        self._note_end(sync=True)
         segment.unlink(missing_ok=True)
         reach("results.after_delete")
         self._read.pop(segment.name, None)
         self._ends.pop(segment.name, None)
 
-    def close(self) -> None:
+    def _close_segment(self) -> None:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
+    def close(self) -> None:
+        self._close_segment()
+        self._anchor.close()
 
-def _encode(frame: ResultFrame) -> bytes:
+
+def _encode(found: _Found) -> bytes:
+    frame = found.frame
     bodies = []
     sections = []
     offset = 0
@@ -175,32 +247,51 @@ def _encode(frame: ResultFrame) -> bytes:
         sections.append([sent.folder, sent.first, sent.rows.num_rows, offset, len(body)])
         bodies.append(body)
         offset += len(body)
-    text = json.dumps({"tick": frame.tick, "state": frame.state, "sections": sections}, separators=(",", ":")).encode()
+    head = {
+        "serial": found.serial,
+        "previous": found.previous,
+        "total": found.total,
+        "tick": frame.tick,
+        "state": frame.state,
+        "sections": sections,
+    }
+    text = json.dumps(head, separators=(",", ":")).encode()
     rest = text + b"".join(bodies)
     return _HEAD.pack(_MAGIC, zlib.crc32(rest), len(text), offset) + rest
 
 
-def _frames(path: Path, place: int) -> tuple[list[ResultFrame], int]:
-    """The valid frames of a segment from `place` on, and where the last one ends."""
+def _frames(path: Path, place: int) -> tuple[list[_Found], int]:
+    """The valid frames of a segment from `place` on, and where the last one ends. Damage between them is passed over: the
+    chain tells."""
     try:
         if path.stat().st_size == place:
             return [], place
-        data = memoryview(path.read_bytes())
+        whole = path.read_bytes()
     except FileNotFoundError:  # deleted while we looked
         return [], place
-    frames = []
-    while len(data) - place >= _HEAD.size:
-        magic, crc, text_length, body_length = _HEAD.unpack_from(data, place)
-        end = place + _HEAD.size + text_length + body_length
-        rest = data[place + _HEAD.size : end]
-        if magic != _MAGIC or end > len(data) or zlib.crc32(rest) != crc:
-            break
-        head = json.loads(bytes(rest[:text_length]))
-        body = rest[text_length:]
-        sent = [
-            Sent(folder, first, from_ipc(body[offset : offset + length]))
-            for folder, first, _rows, offset, length in head["sections"]
-        ]
-        frames.append(ResultFrame(head["tick"], head["state"], sent))
-        place = end
-    return frames, place
+    data = memoryview(whole)
+    frames: list[_Found] = []
+    end = place
+    while 0 <= place <= len(data) - _HEAD.size:
+        found = _frame_at(data, place)
+        if found is None:
+            place = whole.find(_MAGIC, place + 1)
+            continue
+        frames.append(found[0])
+        place = end = found[1]
+    return frames, end
+
+
+def _frame_at(data: memoryview, place: int) -> tuple[_Found, int] | None:
+    magic, crc, text_length, body_length = _HEAD.unpack_from(data, place)
+    end = place + _HEAD.size + text_length + body_length
+    rest = data[place + _HEAD.size : end]
+    if magic != _MAGIC or end > len(data) or zlib.crc32(rest) != crc:
+        return None
+    head = json.loads(bytes(rest[:text_length]))
+    body = rest[text_length:]
+    sent = [
+        Sent(folder, first, from_ipc(body[offset : offset + length]))
+        for folder, first, _rows, offset, length in head["sections"]
+    ]
+    return _Found(head["serial"], head["previous"], head["total"], ResultFrame(head["tick"], head["state"], sent)), end

@@ -20,18 +20,22 @@ from millpond.event_time import Progress
 from millpond.results.archive import ResultArchive
 from millpond.results.keeper import ResultKeeper
 from millpond.results.log import ResultFrame, ResultLog, Sent
+from millpond.results.losses import lost_between
 from millpond.results.outlet import Outlet
 from millpond.results.retention import release_segments
 
 
 class Standing(Protocol):
-    """How far the queries are, by their folders, and how many rows each has sent."""
+    """How far the queries are, by their folders, how many rows each has sent, and up to where these are in an archive."""
 
     @property
     def progress(self) -> Mapping[str, Progress]: ...
 
     @property
     def numbers(self) -> Mapping[str, int]: ...
+
+    @property
+    def archived(self) -> Mapping[str, int]: ...
 
 
 S = TypeVar("S", bound=Standing)
@@ -51,6 +55,7 @@ class Outlets(Generic[S]):
         self._pond = pond
         self._clock = clock
         self._decode = decode
+        self.lost: dict[str, str] = {}  # found missing by this process, by the folder of the query
 
     def open(self, catalog: Catalog, standing: S) -> None:
         """An outlet for each query of the catalog, and for no other."""
@@ -81,12 +86,19 @@ class Outlets(Generic[S]):
                     for folder, end in ends.items():
                         if folder in by_folder:
                             by_folder[folder].forget(end)
+            for folder, position in standing.archived.items():
+                archive = by_folder[folder].archive if folder in by_folder else None
+                if archive is not None:
+                    archive.expect(position)
             self.show(standing)
         return standing
 
     def _read_log(self, by_folder: Mapping[str, Outlet], standing: S) -> S:
         for frame in self.log.poll():
-            standing = self._decode(frame.tick, frame.state)
+            before, standing = standing, self._decode(frame.tick, frame.state)
+            if frame.gap:
+                outlets = by_folder.values()
+                self.lost |= lost_between(before.numbers, frame, standing.numbers, outlets, self.log.folder)
             for sent in frame.sent:
                 outlet = by_folder.get(sent.folder)
                 if outlet is not None:
@@ -106,6 +118,23 @@ class Outlets(Generic[S]):
                 archive.delete_strays()
             else:  # the query was dropped just before a crash
                 delete_folder(self._pond / "results" / name, self._pond)
+
+    def go_on_at(self, floor: int) -> None:
+        """Numbers below `floor` may have been used for results that are lost."""
+        with self.arrived:
+            for outlet in self.by_name.values():
+                outlet.next = max(outlet.next, floor)
+
+    def archive_positions(self, known: Mapping[str, int]) -> dict[str, int]:
+        """Up to where results of queries are in archives; of damaged ones what was `known` of them."""
+        found: dict[str, int] = {}
+        for folder, outlet in self._by_folder().items():
+            archive = outlet.archive
+            if archive is not None and archive.damage is not None and folder in known:
+                found[folder] = known[folder]
+            elif archive is not None and archive.in_use:
+                found[folder] = archive.position
+        return found
 
     def append(self, frame: ResultFrame) -> None:
         """Make a frame durable. Nobody is shown its results yet."""

@@ -12,9 +12,12 @@ Invariants
  3. Each frame carries the whole state of the intake after it (highest time, heartbeat, source positions, counts), so
     the last frame alone tells where the intake stood.
  4. A segment is deleted only when all its rows and rejected rows are in the archive.
+ 5. How far the log goes is noted in an anchor beside its folder (see `millpond.anchor`), so that an end that was cut off is
+    not taken for one that was never written.
 
 File format (little endian), a segment `<first row>.log`:
-    8  magic "MPLOG002"     4  length n     n  Arrow schema of the row sections, padded to a multiple of 64
+    8  magic "MPLOG003"     4  length n     4  crc of the schema     n  Arrow schema of the row sections, padded to a
+       multiple of 64
     then frames, each padded to a multiple of 64:
     64 head: magic "MPFR", crc of all that follows up to the first section, frame length, first row, rows,
        rejected rows before this frame, rejected rows, sections, least and greatest time, length of the state text
@@ -44,7 +47,8 @@ from millpond.errors import CorruptBlock, PondError
 from millpond.failpoints import reach
 from millpond.schema import SEQ
 
-_SEGMENT_MAGIC = b"MPLOG002"
+_SEGMENT_MAGIC = b"MPLOG003"
+_SEGMENT_HEAD = struct.Struct("<8sII")
 _FRAME_MAGIC = b"MPFR"
 _HEAD = struct.Struct("<4sIQQIQIHxxqqI")  # 62 bytes, padded to 64
 _SECTION = struct.Struct("<BxHIQQII")  # 32 bytes
@@ -62,7 +66,8 @@ class IntakeState:
     """Where the intake of a table stands after a frame.
 
     `highest` is the greatest time accepted, `heartbeat` the greatest time promised by `advance`; both in ticks.
-    `positions` maps each source to the place after the last row taken from it; `at` is the wall clock in microseconds.
+    `positions` maps each source to the place after the last row taken from it; `at` is the wall clock in microseconds;
+    `frames` counts the frames that were ever written.
     """
 
     highest: int | None = None
@@ -71,6 +76,7 @@ class IntakeState:
     late: int = 0
     malformed: int = 0
     at: int = 0
+    frames: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -80,6 +86,7 @@ class IntakeState:
             "late": self.late,
             "malformed": self.malformed,
             "at": self.at,
+            "frames": self.frames,
         }
 
     @classmethod
@@ -196,7 +203,7 @@ def _sections(table: bytes, count: int, offset: int) -> tuple[Section, ...]:
 
 def _segment_head(schema: pa.Schema) -> bytes:
     text: bytes = schema.serialize().to_pybytes()
-    head = _SEGMENT_MAGIC + struct.pack("<I", len(text)) + text
+    head = _SEGMENT_HEAD.pack(_SEGMENT_MAGIC, len(text), zlib.crc32(text)) + text
     return head + bytes(_pad(len(head)))
 
 
@@ -338,8 +345,10 @@ def list_segments(folder: Path) -> list[Path]:
 
 def _has_frames(segment: Path) -> bool:
     with segment.open("rb") as file:
-        head = file.read(12)
-    length = 12 + struct.unpack("<I", head[8:])[0] if len(head) == 12 else 12
+        head = file.read(_SEGMENT_HEAD.size)
+    length = _SEGMENT_HEAD.size
+    if len(head) == length:
+        length += _SEGMENT_HEAD.unpack(head)[1]
     return segment.stat().st_size > length + _pad(length)
 
 
@@ -397,14 +406,19 @@ class LogReader:
                     yield frame
 
     def _read_head(self, handle: int, segment: Path, size: int, last: bool) -> int | None:
-        head = os.pread(handle, 12, 0)
-        length = struct.unpack("<I", head[8:])[0] if len(head) == 12 else 0
-        total = 12 + length + _pad(12 + length)
-        if len(head) < 12 or head[:8] != _SEGMENT_MAGIC or total > size:
-            if last and (len(head) < 12 or total > size):
+        head = os.pread(handle, _SEGMENT_HEAD.size, 0)
+        whole = len(head) == _SEGMENT_HEAD.size
+        magic, length, crc = _SEGMENT_HEAD.unpack(head) if whole else (b"", 0, 0)
+        total: int = _SEGMENT_HEAD.size + length
+        total += _pad(total)
+        if not whole or total > size:
+            if last:
                 return None
             raise corrupt(segment, 0)
-        self._schemas[segment] = pa.ipc.read_schema(pa.py_buffer(os.pread(handle, length, 12)))
+        text = os.pread(handle, length, _SEGMENT_HEAD.size)
+        if magic != _SEGMENT_MAGIC or zlib.crc32(text) != crc:
+            raise corrupt(segment, 0)
+        self._schemas[segment] = pa.ipc.read_schema(pa.py_buffer(text))
         return total
 
     def _refuse_damage(self, handle: int, segment: Path, size: int) -> None:
@@ -431,7 +445,7 @@ def corrupt(path: Path, offset: int) -> CorruptBlock:
     return CorruptBlock(
         f'block at byte {offset} of "{path.parent.parent.name}/{path.parent.name}/{path.name}" is damaged',
         detail="Its checksum does not match its contents; the rows before it are intact.",
-        hint="Restore the file from a copy, or move it away to open the pond without its rows.",
+        hint='Restore the file from a copy, or move it and "log.anchor" away to go on without its rows.',
     )
 
 

@@ -9,37 +9,40 @@ Invariants
  2. `position` never decreases. Files of version v hold exactly the rows below its position, less expired and deleted.
  3. A file named by a manifest is never changed; it is deleted only after `GRACE` has passed since it was removed.
  4. The newest commit file always exists beside any checkpoint (our state is read from it).
+ 5. Commits, checkpoints and files carry checksums, and `_anchor` tells which version is the newest (see `millpond.anchor`):
+    a commit that is missing, changed or not ours is damage, and told as such. It concerns this archive only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 import uuid
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from millpond.anchor import Anchor
 from millpond.durable import disk_errors, make_folder, sync_file, sync_folder, write_file
 from millpond.errors import CorruptBlock, PondError
 from millpond.failpoints import reach
 from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.table.delta import (
+    PROTOCOL,
+    commit_check,
+    commit_info,
+    commit_path,
+    decode_commit,
+    encode_commit,
+    metadata,
+    schema_from_delta,
+)
 
-_DELTA_TYPES = {
-    "TINYINT": "byte",
-    "SMALLINT": "short",
-    "INT": "integer",
-    "BIGINT": "long",
-    "BOOLEAN": "boolean",
-    "FLOAT": "float",
-    "DOUBLE": "double",
-    "STRING": "string",
-    "BINARY": "binary",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-}
+ANCHOR = "_anchor"  # an underscore hides it from other readers
 CHECKPOINT_EVERY = 50
 _KEPT_COMMITS = 20
 
@@ -144,31 +147,29 @@ class Version:
         return sum(f.size for f in self.files.values())
 
 
-def delta_schema(schema: Schema) -> str:
-    def kind(t: DataType) -> str:
-        return f"decimal({t.precision},{t.scale})" if t.name == "DECIMAL" else _DELTA_TYPES[t.name]
-
-    fields = [{"name": c.name, "type": kind(c.type), "nullable": True, "metadata": {}} for c in schema]
-    return json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"))
-
-
-def schema_from_delta(text: str) -> Schema:
-    back = {v: k for k, v in _DELTA_TYPES.items()}
-    columns = []
-    for item in json.loads(text)["fields"]:
-        decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", item["type"])
-        kind = DataType("DECIMAL", int(decimal[1]), int(decimal[2])) if decimal else DataType(back[item["type"]])
-        columns.append(Column(item["name"], kind))
-    return Schema(tuple(columns))
+_NOTHING = Version(-1, 0, {}, {}, Schema(()))
 
 
 class Manifest:
-    """Reads and, in the writing process, commits versions. Not thread safe; `current` may be read from anywhere."""
+    """Reads and, in the writing process, commits versions. Not thread safe; `current` may be read from anywhere.
+
+    `damage` is why the log cannot be read, if so: then `current` is empty and nothing can be committed.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._log = folder / "_delta_log"
-        self.current = self._load()
+        self._anchor = Anchor(folder / ANCHOR)
+        self._check = 0  # the checksum of the newest commit
+        self._checkpoint = (-1, 0)  # the version of the newest checkpoint, and its checksum
+        self.damage: PondError | None = None
+        self.current = _NOTHING
+        self._try_to_load()
+
+    @property
+    def label(self) -> str:
+        """What messages call it: the folder, and the one it is in."""
+        return f"{self.folder.parent.name}/{self.folder.name}"
 
     @classmethod
     def create(cls, folder: Path, schema: Schema, state: Mapping[str, Any], now_ms: int) -> Manifest:
@@ -176,13 +177,16 @@ class Manifest:
         log = folder / "_delta_log"
         make_folder(log)
         stored = schema.plus(Column(SEQ, DataType("BIGINT")))
-        actions = [
-            _commit_info("CREATE TABLE", 0, state, now_ms),
-            {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
-            _metadata(stored, str(uuid.uuid4()), now_ms),
-        ]
-        write_file(_commit_path(log, 0), _lines(actions), replace=False)
-        return cls(folder)
+        actions = [commit_info("CREATE TABLE", 0, state, now_ms), PROTOCOL, metadata(stored, str(uuid.uuid4()), now_ms)]
+        write_file(commit_path(log, 0), encode_commit(actions), replace=False)
+        made = cls(folder)
+        made._note()
+        return made
+
+    def _note(self) -> None:
+        """Note how far the log goes."""
+        version, check = self._checkpoint
+        self._anchor.note(version=self.current.number, check=self._check, checkpoint=version, checkpoint_check=check)
 
     def commit(
         self,
@@ -196,6 +200,8 @@ class Manifest:
         now_ms: int,
     ) -> Version:
         """Make the next version durable, all of it or nothing."""
+        if self.damage is not None:
+            raise self.damage
         old = self.current
         position = old.position if position is None else position
         state = old.state if state is None else state
@@ -203,31 +209,66 @@ class Manifest:
         added = list(add)
         removed = list(remove)
         actions: list[dict[str, Any]] = [
-            _commit_info(operation, position, state, now_ms),
+            commit_info(operation, position, state, now_ms),
             {"txn": {"appId": "millpond", "version": position, "lastUpdated": now_ms}},
         ]
         stored = old.schema
         if schema is not None:
             stored = schema.plus(Column(SEQ, DataType("BIGINT")))
-            actions.append(_metadata(stored, old.table_id, now_ms))
+            actions.append(metadata(stored, old.table_id, now_ms))
         actions += [{"remove": {"path": p, "deletionTimestamp": now_ms, "dataChange": True}} for p in removed]
         actions += [{"add": file.to_action(now_ms)} for file in added]
         number = old.number + 1
-        write_file(_commit_path(self._log, number), _lines(actions), replace=False)
+        text = encode_commit(actions)
+        try:
+            write_file(commit_path(self._log, number), text, replace=False)
+        except FileExistsError as error:
+            raise PondError(
+                f'version {number} of "{self.label}" was written by another program',
+                detail="Nothing of this change was made.",
+                hint=f'Move "{commit_path(self._log, number)}" away, and reopen the pond.',
+            ) from error
         files = dict(old.files)
         for path in removed:
             files.pop(path, None)
         files.update((f.path, f) for f in added)
         self.current = Version(number, position, files, dict(state), stored, old.table_id)
+        self._check = commit_check(text)
+        self._note()
         return self.current
 
     def refresh(self) -> Version:
-        """Take in commits made by another process."""
-        if _commit_path(self._log, self.current.number + 1).exists():
-            self.current = self._apply_from(self.current)
-        while self._checkpointed() > self.current.number:  # we fell behind, and the commits in between were dropped
-            self.current = self._load()
+        """Take in commits made by another process; look again at a log that could not be read."""
+        if self.damage is not None:
+            self._try_to_load()
+            return self.current
+        try:
+            if commit_path(self._log, self.current.number + 1).exists():
+                self.current = self._apply_from(self.current)
+            while self._checkpointed() > self.current.number:  # we fell behind, and the commits in between were dropped
+                self.current = self._load()
+        except PondError as damage:
+            self._damaged(damage)
         return self.current
+
+    def _try_to_load(self) -> None:
+        try:
+            with disk_errors(self.folder):
+                self.current = self._load()
+            self.damage = None
+        except PondError as damage:
+            self._damaged(damage)
+        except OSError as error:
+            self._damaged(
+                CorruptBlock(
+                    f'the archive log of "{self.label}" cannot be read',
+                    detail=str(error),
+                    hint="Restore the folder from a copy.",
+                )
+            )
+
+    def _damaged(self, damage: PondError) -> None:
+        self.damage, self.current = damage, _NOTHING
 
     def removals(self) -> dict[str, float]:
         """When files were removed, in seconds, as far as the commits that are kept tell."""
@@ -267,6 +308,8 @@ class Manifest:
             sync_file(self._log / "_last_checkpoint")
             sync_folder(self._log)
         reach("checkpoint.after_write")
+        self._checkpoint = (number, zlib.crc32((self._log / f"{number:020d}.checkpoint.parquet").read_bytes()))
+        self._note()
         for path in self._log.glob("*.json"):
             if path.stem.isdigit() and int(path.stem) < number - _KEPT_COMMITS:
                 path.unlink()
@@ -279,29 +322,49 @@ class Manifest:
 
     def _load(self) -> Version:
         if not self._log.is_dir():
-            raise PondError(f'archive folder "{self.folder.name}" has no log', hint="Restore it from a copy.")
+            raise CorruptBlock(f'archive folder "{self.label}" has no log', hint="Restore it from a copy.")
+        noted = self._anchor.read()  # before the log: what was noted by then must be there
         while True:
             checkpointed = self._checkpointed()
             try:
-                empty = Version(-1, 0, {}, {}, Schema(()))
-                version = self._apply_from(self._read_checkpoint(checkpointed) if checkpointed >= 0 else empty)
+                base = self._read_checkpoint(checkpointed, noted) if checkpointed >= 0 else _NOTHING
+                version = self._apply_from(base)
                 break
             except FileNotFoundError as error:
                 if self._checkpointed() == checkpointed:  # else the writer went on and dropped what we were reading
                     raise CorruptBlock(
-                        f'the archive log of "{self.folder.parent.name}" has no version {checkpointed}',
+                        f'the archive log of "{self.label}" has no version {checkpointed}',
                         detail=str(error),
                         hint="Restore the file from a copy.",
                     ) from error
             except (ValueError, KeyError, TypeError) as error:
                 raise CorruptBlock(
-                    f'checkpoint {checkpointed} of "{self.folder.parent.name}" cannot be read',
+                    f'checkpoint {checkpointed} of "{self.label}" cannot be read',
                     detail=str(error).splitlines()[0],
                     hint="Restore the file from a copy.",
                 ) from error
         if version.number < 0:
-            raise PondError(f'archive folder "{self.folder.name}" has no first commit', hint="Restore it from a copy.")
+            raise CorruptBlock(f'archive folder "{self.label}" has no first commit', hint="Restore it from a copy.")
+        self._check_end(version, noted)
         return version
+
+    def _check_end(self, version: Version, noted: Mapping[str, int] | None) -> None:
+        """Whether the log goes as far as it once did, and nothing lies beyond its end."""
+        numbers = [int(path.stem) for path in self._log.glob("*.json") if path.stem.isdigit()]
+        newest = max([*numbers, -1 if noted is None else noted["version"]])
+        if newest > version.number and not commit_path(self._log, version.number + 1).exists():
+            missing = version.number + 1
+            raise CorruptBlock(
+                f'version {missing} of the archive log of "{self.label}" is missing',
+                detail=f"It goes up to version {newest}. Changes of the table from version {missing} on cannot be read.",
+                hint=f'Restore "{commit_path(self._log, missing)}" from a copy, or go on without these changes: delete '
+                f'"{self._anchor.path.name}" and any later commit.',
+            )
+        if noted is not None and noted["version"] == version.number and noted["check"] != self._check:
+            raise CorruptBlock(
+                f'version {version.number} of the archive log of "{self.label}" is not the one that was committed',
+                hint=f'Restore the folder from a copy, or delete "{self._anchor.path.name}" to go on with it as it is.',
+            )
 
     def _apply_from(self, base: Version) -> Version:
         files = dict(base.files)
@@ -310,45 +373,43 @@ class Manifest:
         if base.number >= 0 and not state:  # from a checkpoint: our state is in the commit of the same version
             position, state = self._read_state(base.number)
         while True:
-            path = _commit_path(self._log, number + 1)
+            path = commit_path(self._log, number + 1)
             try:
-                text = path.read_text()
+                text = path.read_bytes()
             except FileNotFoundError:
                 return Version(number, position, files, state, schema, table_id)
             number += 1
-            try:
-                for line in text.splitlines():
-                    action = json.loads(line)
-                    if "add" in action:
-                        file = ArchiveFile.from_action(action["add"])
-                        files[file.path] = file
-                    elif "remove" in action:
-                        files.pop(action["remove"]["path"], None)
-                    elif "metaData" in action:
-                        schema = schema_from_delta(action["metaData"]["schemaString"])
-                        table_id = action["metaData"]["id"]
-                    elif "commitInfo" in action:
-                        own = action["commitInfo"]["millpond"]
-                        position, state = own["position"], own["state"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise CorruptBlock(
-                    f'archive commit "{path.name}" of "{self.folder.parent.name}" cannot be read',
-                    detail=str(error),
-                    hint="Restore the file from a copy.",
-                ) from error
+            for action in decode_commit(text, path, self.label):
+                if "add" in action:
+                    file = ArchiveFile.from_action(action["add"])
+                    files[file.path] = file
+                elif "remove" in action:
+                    files.pop(action["remove"]["path"], None)
+                elif "metaData" in action:
+                    schema = schema_from_delta(action["metaData"]["schemaString"])
+                    table_id = action["metaData"]["id"]
+                elif "commitInfo" in action:
+                    own = action["commitInfo"]["millpond"]
+                    position, state = own["position"], own["state"]
+            self._check = commit_check(text)
 
     def _read_state(self, number: int) -> tuple[int, Mapping[str, Any]]:
-        for line in _commit_path(self._log, number).read_text().splitlines():
-            action = json.loads(line)
-            if "commitInfo" in action:
-                own = action["commitInfo"]["millpond"]
-                return own["position"], own["state"]
-        raise CorruptBlock(f"archive commit {number} carries no state", hint="Restore the file from a copy.")
+        path = commit_path(self._log, number)
+        text = path.read_bytes()
+        own = decode_commit(text, path, self.label)[0]["commitInfo"]["millpond"]
+        self._check = commit_check(text)
+        return own["position"], own["state"]
 
-    def _read_checkpoint(self, number: int) -> Version:
+    def _read_checkpoint(self, number: int, noted: Mapping[str, int] | None) -> Version:
         import pyarrow.parquet as pq
 
-        table = pq.read_table(self._log / f"{number:020d}.checkpoint.parquet", columns=["add", "metaData"])
+        path = self._log / f"{number:020d}.checkpoint.parquet"
+        data = path.read_bytes()
+        check = zlib.crc32(data)
+        if noted is not None and noted["checkpoint"] == number and noted["checkpoint_check"] != check:
+            raise ValueError("Its checksum does not match its contents.")
+        self._checkpoint = (number, check)
+        table = pq.read_table(pa.BufferReader(data), columns=["add", "metaData"])
         files = {}
         schema = Schema(())
         table_id = ""
@@ -360,34 +421,3 @@ class Manifest:
                 schema = schema_from_delta(row["metaData"]["schemaString"])
                 table_id = row["metaData"]["id"]
         return Version(number, 0, files, {}, schema, table_id)
-
-
-def _commit_path(log: Path, number: int) -> Path:
-    return log / f"{number:020d}.json"
-
-
-def _lines(actions: Iterable[Mapping[str, Any]]) -> bytes:
-    return "".join(json.dumps(a, separators=(",", ":")) + "\n" for a in actions).encode()
-
-
-def _commit_info(operation: str, position: int, state: Mapping[str, Any], now_ms: int) -> dict[str, Any]:
-    return {
-        "commitInfo": {
-            "timestamp": now_ms,
-            "operation": operation,
-            "millpond": {"position": position, "state": state},
-        }
-    }
-
-
-def _metadata(schema: Schema, table_id: str, now_ms: int) -> dict[str, Any]:
-    return {
-        "metaData": {
-            "id": table_id,
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": delta_schema(schema),
-            "partitionColumns": [],
-            "configuration": {},
-            "createdTime": now_ms,
-        }
-    }

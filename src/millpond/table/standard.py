@@ -45,6 +45,7 @@ class StandardStore:
 
     def insert(self, rows: pa.Table) -> int:
         """Add rows whose columns are the table's, in order."""
+        self.store.check()
         first = self.store.manifest.current.position
         numbers = pa.array(np.arange(first, first + rows.num_rows, dtype=np.int64))
         numbered = rows.append_column(pa.field(SEQ, pa.int64()), numbers)

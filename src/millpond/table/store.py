@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.arrow import conform
-from millpond.errors import CorruptBlock
+from millpond.errors import PondError
 from millpond.failpoints import reach
 from millpond.schema import Schema
 from millpond.table.block import BlockSpec
@@ -203,12 +203,21 @@ class Store:
         self.tail = Tail(manifest.current.position)
         self._index: tuple[int, _TimeIndex] | None = None
         self._removed: list[tuple[float, str]] = []
-        self.damage: CorruptBlock | None = None  # why the tail is not known
+        self.tail_damage: PondError | None = None  # why the tail is not known
+
+    @property
+    def damage(self) -> PondError | None:
+        """Why it cannot be read, if so."""
+        return self.manifest.damage or self.tail_damage
+
+    def check(self) -> None:
+        """Raise if it cannot be read."""
+        if self.damage is not None:
+            raise self.damage
 
     def snapshot(self) -> Snapshot:
         with self.lock:
-            if self.damage is not None:
-                raise self.damage
+            self.check()
             version = self.manifest.current
             if self._index is None or self._index[0] != version.number:
                 self._index = (version.number, _TimeIndex(version))
@@ -256,6 +265,8 @@ class Store:
 
     def delete_strays(self, wall_seconds: float, *, grace: float = GRACE) -> int:
         """Delete files no version names: left by a crash. Only old ones, for readers of earlier versions."""
+        if self.damage is not None:  # nobody knows which files are named
+            return 0
         live = set(self.manifest.current.files)
         live |= {path for _, path in self._removed}
         removed = self.manifest.removals()

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
+from millpond.anchor import Anchor
 from millpond.arrow import arrow_schema
 from millpond.catalog import REJECTED_COLUMNS, StreamingTable
-from millpond.durable import delete_folder
+from millpond.durable import delete_folder, disk_errors
 from millpond.errors import CorruptBlock, PondError
 from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.table import gaps
 from millpond.table.block import BlockSpec
 from millpond.table.compartments import expired, width
-from millpond.table.log import REJECTED, SEGMENT_BYTES, Frame, IntakeState, LogReader, LogWriter, NewFrame
+from millpond.table.gaps import Gap
+from millpond.table.log import REJECTED, ROWS, SEGMENT_BYTES, Frame, IntakeState, LogReader, LogWriter, NewFrame
 from millpond.table.manifest import Manifest
 from millpond.table.store import Store
 
+_TRIES = 3  # to read a table while its writer archives
 _FIRST = -(1 << 63)  # the first time there is
 
 
@@ -49,9 +54,25 @@ class StreamTable:
         self.wanted: int | None = None  # rows from here on are still wanted in the log by their shards
         self._segment_bytes = segment_bytes
         self._writer: LogWriter | None = None
+        self._anchor = Anchor(self.folder / "log.anchor", keep=True)
         self._load()
 
     def _load(self) -> None:
+        for _ in range(_TRIES):
+            noted = self._load_once()
+            if self.damage is None:
+                self._set_damage(self._missing(noted))
+            if self.damage is None:
+                return
+            # A writer may have archived and deleted what we were about to read: look again.
+
+    def _load_once(self) -> Mapping[str, int] | None:
+        """Read everything; returns what the anchor of the log says."""
+        noted, unreadable = None, None
+        try:
+            noted = self._anchor.read()  # before the log: what was noted by then must be there
+        except CorruptBlock as damage:
+            unreadable = damage
         rows = Store(Manifest(self.folder / "archive"), self._rows_spec())
         rejected = Store(Manifest(self.folder / "rejected"), self._rejected_spec())
         with rows.lock, rejected.lock:  # whoever asks now waits for the tail
@@ -61,15 +82,33 @@ class StreamTable:
             self.state = IntakeState.from_json(dict(rows.manifest.current.state))
             self.next_row = rows.manifest.current.position
             self.next_rejected = rejected.manifest.current.position
-            try:
+            self._last_frame = self.state.frames
+            self._gaps: list[Gap] = []
+            self._accepted = gaps.read(self.folder)
+            self._set_damage(unreadable)
+            if self.damage is None:
                 self._read_log()
-            except CorruptBlock as damage:  # of this table: the others of the pond can be used
-                rows.damage = rejected.damage = damage
+        return noted
+
+    def _missing(self, noted: Mapping[str, int] | None) -> CorruptBlock | None:
+        """What should be in the log and is not. Without an anchor nothing should: somebody accepts what is there."""
+        if noted is None:
+            return None
+        positions = self.rows.manifest.current.position, self.rejected.manifest.current.position
+        for gap in self._gaps:
+            if gap.end > positions[gap.kind] and gap not in self._accepted:
+                return gaps.missing(self.folder, gap)
+        if noted["frame"] > self._last_frame:
+            return gaps.cut_off(self.folder, self._last_frame, self.next_row, noted)
+        return None
+
+    def _set_damage(self, damage: PondError | None) -> None:
+        self.rows.tail_damage = self.rejected.tail_damage = damage
 
     @property
-    def damage(self) -> CorruptBlock | None:
-        """Why the log cannot be read, if so. Then the table can neither be asked nor appended to."""
-        return self.rows.damage
+    def damage(self) -> PondError | None:
+        """Why the table cannot be read, if so. Then it can neither be asked nor appended to."""
+        return self.rows.damage or self.rejected.damage
 
     # -- definition -------------------------------------------------------------------------------------------------
 
@@ -109,8 +148,13 @@ class StreamTable:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def _read_log(self) -> None:
-        for frame in self._reader.poll():
-            self._show(frame)
+        try:
+            for frame in self._reader.poll():
+                self._show(frame)
+        except CorruptBlock as damage:  # of this table: the others of the pond can be used
+            self._set_damage(damage)
+        except OSError as error:
+            self._set_damage(gaps.unreadable(self.folder, error))
 
     def _show(self, frame: Frame) -> None:
         """Make the rows of a frame found in the log visible."""
@@ -130,6 +174,11 @@ class StreamTable:
             if frame.end_rejected > self.rejected.tail.start and bad:
                 self.rejected.tail.append(bad, frame.state.at, frame.state.at, frame.end_rejected - 1)
                 self.rejected.tail.cut(self.rejected.tail.start)
+        if frame.first > self.next_row:
+            self._gaps.append(Gap(ROWS, self.next_row, frame.first))
+        if frame.first_rejected > self.next_rejected:
+            self._gaps.append(Gap(REJECTED, self.next_rejected, frame.first_rejected))
+        self._last_frame = max(self._last_frame, frame.state.frames)
         newer = frame.end >= self.next_row and frame.end_rejected >= self.next_rejected
         if newer and frame.state.at >= self.state.at:  # a segment also holds frames older than the archive's state
             self.state = frame.state
@@ -145,11 +194,10 @@ class StreamTable:
                 return
             if self.damage is not None:
                 self._load()
+                if self.damage is not None:
+                    return
             with self.rows.lock, self.rejected.lock:  # between the two steps rows can be missing
-                try:
-                    self._read_log()
-                except CorruptBlock as damage:
-                    self.rows.damage = self.rejected.damage = damage
+                self._read_log()
                 self.frames.clear()
                 for store in (self.rejected, self.rows):
                     version = store.manifest.refresh()
@@ -173,6 +221,9 @@ class StreamTable:
             self._load()
             if self.damage is not None:
                 return
+            with disk_errors(self.folder):
+                gaps.accept(self.folder, self._gaps)  # what was not accepted would be damage
+            self._accepted = gaps.read(self.folder)
             writer = LogWriter(self.folder / "log", arrow_schema(self.stored), segment_bytes=self._segment_bytes)
             place = self._reader.place
             if place is not None:
@@ -180,6 +231,18 @@ class StreamTable:
                 if self._reader.schema_of(place[0]) != arrow_schema(self.stored):
                     writer.change_schema(arrow_schema(self.stored))
             self._writer = writer
+            self._note()
+
+    def _note(self) -> None:
+        self._anchor.note(frame=self._last_frame, row=self.next_row, rejected=self.next_rejected)
+
+    def skip_to(self, row: int) -> None:
+        """Row numbers below `row` were given to rows that are gone: do not give them again."""
+        with self.lock:
+            if self._writer is not None and row > self.next_row:
+                gaps.accept(self.folder, [*self._accepted, Gap(ROWS, self.next_row, row)])
+                self._accepted = gaps.read(self.folder)
+                self.next_row = row
 
     def append(self, frame: NewFrame) -> None:
         """Make a frame durable, then visible. The caller holds `lock` and has numbered the rows from `next_row`."""
@@ -198,6 +261,8 @@ class StreamTable:
         if frame.rejected is not None and frame.rejected.num_rows:
             self.rejected.accept([frame.rejected], frame.state.at, frame.state.at, written.end_rejected - 1)
         self.state = frame.state
+        self._last_frame = frame.state.frames
+        self._note()
 
     @property
     def writing(self) -> bool:
@@ -228,3 +293,4 @@ class StreamTable:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+                self._anchor.close()

@@ -20,7 +20,7 @@ from millpond.errors import CatalogError, MillpondError
 from millpond.event_time import Progress
 from millpond.network.engine.engine import Engine
 from millpond.network.evaluate.evaluator import Evaluator, result_columns
-from millpond.network.plan.graph import in_order
+from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.plan.two_phase import split
 from millpond.network.run.frames import RecentFrames
@@ -107,6 +107,8 @@ class RunningQueries:
         for definition in in_order(self.catalog.queries):
             if definition.name in self.steps or definition.paused or definition.folder in self.draft.failed:
                 continue
+            if self.damage_of(definition, self.catalog) is not None:
+                continue  # it goes on where it was once the table is repaired
             self._take_up(Step(definition, origins[definition]))
         self._order_steps()
         self.release_rows()
@@ -158,6 +160,14 @@ class RunningQueries:
             self.versions[table.name] = self.versions.get(table.name, 0) + 1
         self.steps[query.name] = step
 
+    def damage_of(self, query: ContinuousQuery, catalog: Catalog) -> tuple[str, MillpondError] | None:
+        """A damaged table that a query reads, and what is wrong with it."""
+        for name in sorted(bases(query.name, catalog)):
+            damage = self._host.stream(name).damage
+            if damage is not None:
+                return name, damage
+        return None
+
     def _order_steps(self) -> None:
         self.steps = {q.name: self.steps[q.name] for q in in_order(self.catalog.queries) if q.name in self.steps}
 
@@ -180,13 +190,16 @@ class RunningQueries:
         """Tell tables which rows may leave their memory and their log; forget those that no query reads."""
         read, sharded = self.tables_read(), set(self.placed.values())
         folders = {}
+        damaged = set()
         for name in self._host.catalog.streaming:
             table = self._host.stream(name)
-            if name in read:
+            if table.damage is not None:
+                damaged.add(table.definition.folder)
+            elif name in read:
                 folders[table.definition.folder] = table
             else:
                 table.consumed = table.wanted = None
-        self.draft = self.draft.reading(folders.keys())
+        self.draft = self.draft.reading(folders.keys() | damaged)
         self._recent.keep(folders)
         for folder, table in folders.items():
             position = self.draft.seen[folder].position

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,6 +44,7 @@ from millpond.network.state import checkpoints, last_result
 from millpond.network.state.backfill import WHOLE
 from millpond.query.shelf import TableShelf
 from millpond.results.log import ResultFrame, Sent
+from millpond.results.losses import lost_end
 from millpond.results.outlet import Outlet
 from millpond.results.reader import Outlets
 from millpond.schema import Column
@@ -80,6 +82,33 @@ class Network:
         checkpoints.sweep(self._shards_folder, {t.folder for t in self.catalog.streaming.values()})
         self.load()
         self.results.become_writer()
+        self._running.draft = self.state.losing(self.results.lost)
+        self._make_up_for_lost_end()
+        for table in self.catalog.streaming.values():
+            if table.folder in self.state.seen:
+                self.host.stream(table.name).skip_to(self.state.seen[table.folder].position)
+
+    def _make_up_for_lost_end(self) -> None:
+        """If the end of the result log is missing, go on behind every number that may have been used.
+
+        How far the queries were is lost, too. If tables still have in memory all that was not read by then, the queries
+        go on from there and send again what was lost; else they begin anew, now.
+        """
+        floor = self.results.log.missing_end()
+        if floor is None:
+            return
+        state = self._running.draft
+        streams = {t.folder: t.name for t in self.catalog.streaming.values()}
+        again = bool(state.seen) and all(
+            folder not in streams or seen.position >= self.host.stream(streams[folder]).rows.tail.start
+            for folder, seen in state.seen.items()
+        )
+        queries, place = self.catalog.queries.values(), self.results.log.folder
+        told = {q.folder: lost_end(q, state.numbers.get(q.folder, 0), floor, place, again=again) for q in queries}
+        state = state.losing(told).numbering_from(floor, told)
+        self._running.draft = state if again else replace(state, progress={}, seen={})
+        self.results.go_on_at(floor)
+        self.apply_definitions()
 
     def close(self) -> None:
         self.results.close()
@@ -100,6 +129,12 @@ class Network:
             self.results.show(running.draft)
         if running.draft is not self.state and running.draft.begun_since(self.state):
             self._append(running.draft, ())
+
+    def acknowledge(self, query: ContinuousQuery) -> bool:
+        """Somebody has read that results of a query are missing. Returns whether there were any."""
+        found = self.results.lost.pop(query.folder, None) or self._running.draft.lost.get(query.folder)
+        self._running.draft = self._running.draft.acknowledging(query.folder)
+        return found is not None
 
     def begin_anew(self, query: ContinuousQuery) -> None:
         """Forget how far a query is and why it stopped: when taken up again it begins where time stands then."""
@@ -211,6 +246,7 @@ class Network:
 
     def _append(self, state: State, sent: Sequence[tuple[str, Sent]]) -> None:
         """Make a state and the results that lead to it durable, then show them."""
+        state = replace(state, archived=self.results.archive_positions(state.archived))
         self.results.append(ResultFrame(state.tick, state.to_json(), [batch for _, batch in sent]))
         self._is_durable(state)
         self.results.hand_out(sent, state)
@@ -251,9 +287,17 @@ class Network:
         return self._running.draft.failed.get(query.folder)
 
     def problem(self, query: ContinuousQuery) -> str | None:
-        """Why a query has stopped, or what is wrong with keeping its results."""
+        """Why a query has stopped or waits, or what is wrong with its results."""
+        damaged = self._running.damage_of(query, self.catalog)
+        if damaged is not None:
+            return f'it waits for table "{damaged[0]}", which is damaged: {damaged[1].primary}'
+        lost = self._running.draft.lost.get(query.folder) or self.results.lost.get(query.folder)
         outlet = self.outlets.get(query.name)
-        return self.failure(query) or (outlet.problem if outlet is not None else None)
+        kept = None
+        if outlet is not None:
+            damage = outlet.archive.damage if outlet.archive is not None else None
+            kept = outlet.problem or (str(damage) if damage is not None else None)
+        return self.failure(query) or lost or kept
 
     def columns(self, prepared: Prepared) -> list[Column]:
         """The columns a query selects, found by evaluating it over nothing."""

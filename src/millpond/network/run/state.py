@@ -25,13 +25,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class State:
-    """Of each query: its progress, how many rows it has sent, and why it stopped if it did. Of each table: what was read."""
+    """Of each query: its progress, how many rows it has sent, and why it stopped if it did; which of its results are
+    missing, until that is acknowledged; and up to where its results are in an archive. Of each table: what was read."""
 
     tick: int = 0
     progress: Mapping[str, Progress] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     seen: Mapping[str, Seen] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, str] = field(default_factory=dict)
+    archived: Mapping[str, int] = field(default_factory=dict)
 
     def with_progress(self, progress: Mapping[str, Progress]) -> State:
         return replace(self, progress={**self.progress, **progress})
@@ -48,6 +51,18 @@ class State:
         """Queries have stopped. If one had stopped before, its first reason stays."""
         return replace(self, failed={**reasons, **self.failed})
 
+    def losing(self, reasons: Mapping[str, str]) -> State:
+        """Results of queries are found missing."""
+        return replace(self, lost={**self.lost, **reasons})
+
+    def acknowledging(self, folder: str) -> State:
+        """Somebody has read which results of a query are missing."""
+        return replace(self, lost=_without(self.lost, (folder,)))
+
+    def numbering_from(self, floor: int, folders: Collection[str]) -> State:
+        """Numbers below `floor` may have been used: queries go on behind them."""
+        return replace(self, numbers={**self.numbers, **{f: max(floor, self.numbers.get(f, 0)) for f in folders}})
+
     def restarting(self, folders: Collection[str]) -> State:
         """Without the progress and the failures of queries: they are to begin anew."""
         return replace(self, progress=_without(self.progress, folders), failed=_without(self.failed, folders))
@@ -59,6 +74,8 @@ class State:
             progress=_within(self.progress, folders),
             numbers=_within(self.numbers, folders),
             failed=_within(self.failed, folders),
+            lost=_within(self.lost, folders),
+            archived=_within(self.archived, folders),
         )
 
     def reading(self, tables: Set[str]) -> State:
@@ -66,11 +83,12 @@ class State:
         return replace(self, seen=_within(self.seen, tables)) if self.seen.keys() - tables else self
 
     def begun_since(self, durable: State) -> bool:
-        """Whether a query has begun, or begun anew, in a way that `durable` does not tell."""
+        """Whether a query has begun, begun anew, or lost results in a way that `durable` does not tell."""
         return (
             any(durable.progress.get(folder) != progress for folder, progress in self.progress.items())
             or any(durable.seen.get(table) != seen for table, seen in self.seen.items())
             or any(folder in durable.failed and folder not in self.failed for folder in self.progress)
+            or self.lost != durable.lost
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -79,6 +97,8 @@ class State:
             "numbers": dict(self.numbers),
             "seen": {k: [s.position, s.complete] for k, s in self.seen.items()},
             "failed": dict(self.failed),
+            "lost": dict(self.lost),
+            "archived": dict(self.archived),
         }
 
     @classmethod
@@ -89,6 +109,8 @@ class State:
             dict(data["numbers"]),
             {k: Seen(*s) for k, s in data["seen"].items()},
             dict(data["failed"]),
+            dict(data["lost"]),
+            dict(data["archived"]),
         )
 
 
