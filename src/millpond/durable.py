@@ -18,11 +18,13 @@ from millpond.failpoints import reach
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NOT_A_FILE = (errno.EISDIR,)
+_NOT_A_FOLDER = (errno.ENOTDIR,)
 
 
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn "no space left" inside the block into `DiskFull`, and what is not allowed into `PondError`."""
+    """Turn "no space left" inside the block into `DiskFull`; what is not allowed, or of the wrong kind, into `PondError`."""
     try:
         yield
     except PondError:
@@ -33,7 +35,17 @@ def disk_errors(path: Path) -> Iterator[None]:
             raise disk_full(path) from error
         if error.errno in _DENIED:
             raise denied(path, error) from error
+        if error.errno in _NOT_A_FILE or error.errno in _NOT_A_FOLDER:
+            raise misplaced(path, error) from error
         raise
+
+
+def misplaced(path: Path, error: OSError) -> PondError:
+    found, wanted = ("folder", "file") if error.errno in _NOT_A_FILE else ("file", "folder")
+    return PondError(
+        f'"{error.filename or path}" is a {found} where the pond has a {wanted}',
+        hint="Move it away, and restore what was there from a copy.",
+    )
 
 
 def denied(path: Path, error: OSError) -> PondError:
@@ -74,7 +86,10 @@ def make_folder(folder: Path) -> None:
         return
     make_folder(folder.parent)
     with disk_errors(folder):
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except FileExistsError as error:
+            raise misplaced(folder, error) from error
         try:
             sync_folder(folder.parent)
         except BaseException:

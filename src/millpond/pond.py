@@ -255,7 +255,7 @@ class Pond(ProcessBound):
         if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
             self._pipeline.beat()
             return
-        with self.work:
+        with self.work, disk_errors(self.folder):
             self.network.tick()
 
     def _meanwhile(self) -> None:
@@ -390,7 +390,7 @@ class Pond(ProcessBound):
 
     def archive_in_place(self) -> None:
         """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
-        with self.work:
+        with self.work, disk_errors(self.folder):
             goal = self._all_archived()
             reached = False
             while tasks := self.next_tasks(force=True):
@@ -497,7 +497,7 @@ class Pond(ProcessBound):
         """Become the writer, if not yet."""
         if self._owned:
             return
-        with self.work:
+        with self.work, disk_errors(self.folder):
             if self._owned:
                 return
             self._check_open()
@@ -539,7 +539,7 @@ class Pond(ProcessBound):
         """As a reader, take in what the writer did."""
         if self._owned:
             return
-        with self._opened:
+        with self._opened, disk_errors(self.folder):
             while not self._owned:
                 self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                 try:

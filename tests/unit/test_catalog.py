@@ -7,7 +7,7 @@ import pytest
 
 from millpond import catalog_file
 from millpond.catalog import Catalog, Feed, Index, Source, StandardTable, StreamingTable, kind_of
-from millpond.errors import CatalogError, CorruptBlock, UnknownName
+from millpond.errors import CatalogError, CorruptBlock, PondError, UnknownName
 from millpond.schema import Schema
 
 COLUMNS = Schema.of([("vid", "INT"), ("price", "DECIMAL(10,2)"), ("t", "BIGINT")])
@@ -159,10 +159,9 @@ def test_every_flipped_bit_of_the_catalog_is_noticed(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_place_of_the_catalog(tmp_path: Path) -> None:
     (tmp_path / catalog_file.FILE).mkdir()
-    with pytest.raises(CorruptBlock) as caught:
+    with pytest.raises(PondError) as caught:
         catalog_file.load(tmp_path)
     assert str(caught.value) == (
-        f'the catalog of pond "{tmp_path.name}" cannot be read\n'
-        f"Detail: {tmp_path / catalog_file.FILE}: {caught.value.__cause__}\n"
-        "Hint: Restore it from a copy."
+        f'"{tmp_path / catalog_file.FILE}" is a folder where the pond has a file\n'
+        "Hint: Move it away, and restore what was there from a copy."
     )

@@ -196,21 +196,44 @@ class FileSource:
         try:
             handle = os.open(self._folder / name, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            self._file = _Nothing()
-            if at.end:
-                return None
-            self._at = Position(at.serial, at.offset, at.line, end=True)
-            reason = f'file "{shown}" disappeared before it was read to its end'
-            empty = arrow_schema(self._columns).empty_table()
-            return SourceBatch(empty, [BadRow(-1, reason, shown)], asdict(self._at), lambda _: shown)
+            return self._skip(shown, "disappeared before it was read to its end")
         except OSError as error:
             raise PondError(f'file "{shown}" of source "{self._name}" cannot be read: {error}') from error
+        packed = _packed(handle)
+        if packed is not None and self._kind != "parquet":
+            os.close(handle)
+            return self._skip(shown, f"is packed by {packed} and was not read: unpack it, under another name")
         settling = Settling(handle, self._clock)
         if self._kind == "parquet":
             self._file = ParquetReader(handle, shown, self._columns, at.offset, at.end, settling.settled)
         else:
             self._file = TextReader(handle, shown, self._columns, self._kind, self._options, at, settling)
         return None
+
+    def _skip(self, shown: str, why: str) -> SourceBatch | None:
+        """Leave a file that cannot be read, and tell it once: as a row that could not be read."""
+        self._file = _Nothing()
+        if self._at.end:
+            return None
+        self._at = replace(self._at, end=True)
+        empty = arrow_schema(self._columns).empty_table()
+        return SourceBatch(empty, [BadRow(-1, f'file "{shown}" {why}', shown)], asdict(self._at), lambda _: shown)
+
+
+_PACKED = {
+    b"\x1f\x8b\x08": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
+
+
+def _packed(handle: int) -> str | None:
+    """Which program packed a file, by its first bytes; those of bzip2 are a text, so more of them have to be right."""
+    start = os.pread(handle, 10, 0)
+    found = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
+    return None if found == "bzip2" and start[4:] != b"1AY&SY" else found
 
 
 class Settling:

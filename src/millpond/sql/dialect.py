@@ -26,7 +26,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.duration import UNITS, duration, parse_duration
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
-from millpond.sql.literals import FOLDED, list_literal
+from millpond.sql.literals import FOLDED, check_numbers, list_literal
 from millpond.sql.statements import Window
 
 __all__ = [
@@ -410,10 +410,12 @@ DIALECT = Millpond()
 
 
 def tokenize(sql: str) -> list[Token]:
-    """The tokens of a text, or a SqlSyntaxError at the text, name or comment that is never closed."""
+    """The tokens of a text, or a SqlSyntaxError at a number that is none, or at a text, name or comment that is never closed."""
     tokenizer = DIALECT.tokenizer()
     try:
-        return tokenizer.tokenize(sql)
+        tokens = tokenizer.tokenize(sql)
+        check_numbers(sql, tokens)
+        return tokens
     except TokenError as error:
         # sqlglot's error has no exact place, but its scanner stopped in the middle of the token it could not read.
         start = tokenizer._core._start

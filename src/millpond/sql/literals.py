@@ -21,6 +21,8 @@ from typing import Final, Literal
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millpond.errors import Span, SqlSyntaxError
+
 FOLDED: Final = TokenType.HIVE_TOKEN_STREAM
 """The type of the token that stands for a folded list; neither Spark's tokenizer nor its parser has a use for it."""
 
@@ -52,6 +54,7 @@ _TEXTS = re.compile(rf"{_TEXT}(?:{_COMMA}{_TEXT}){{{FEWEST - 1},}}+(?=\s*+\))")
 _FIRST_ROW = re.compile(rf"\(\s*+({_VALUE}(?:{_COMMA}{_VALUE})*+)\s*+\)", re.IGNORECASE)
 _END_OF_STATEMENT = re.compile(r"\s*+(?:;|\Z)")
 _EACH_VALUE = re.compile(_VALUE, re.IGNORECASE)
+_NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?")
 _EACH_INT = re.compile(r"-?\d+")
 _EACH_TEXT = re.compile(_TEXT)
 
@@ -120,6 +123,18 @@ def _rows(sql: str, place: int) -> re.Match[str] | None:
     row = rf"\(\s*+{_VALUE}(?:{_COMMA}{_VALUE}){{{width - 1}}}+\s*+\)"
     found = re.compile(rf"{row}(?:{_COMMA}{row}){{{FEWEST - 1},}}+", re.IGNORECASE).match(sql, place)
     return found if found is not None and _END_OF_STATEMENT.match(sql, found.end()) else None
+
+
+def check_numbers(sql: str, tokens: Sequence[Token]) -> None:
+    """Refuse numbers that the tokenizer takes and nobody can read: `1e`, `.1.`."""
+    before: Token | None = None
+    for token in tokens:
+        if token.token_type is TokenType.NUMBER:
+            pointed = before is not None and before.token_type is TokenType.DOT and before.end + 1 == token.start
+            if not _NUMBER.fullmatch(token.text) or (pointed and "." in token.text):
+                start = before.start if pointed and before is not None else token.start
+                raise SqlSyntaxError("number cannot be read", sql=sql, span=Span(start, token.end + 1))
+        before = token
 
 
 # -- IN -----------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
+import io
+import lzma
 import os
 import time
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -407,6 +412,38 @@ def test_thousands_of_files(folder: Folder) -> None:
     position = {"serial": count - 1, "offset": len("2998,x\n"), "line": 1, "end": True}
     source.close()
     assert numbers(folder.open(position)) == [count - 1]
+
+
+def packed(kind: str, data: bytes) -> bytes:
+    if kind == "zstd":
+        return bytes(pa.compress(data, codec="zstd", asbytes=True))
+    if kind == "zip":
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("a.csv", data)
+        return buffer.getvalue()
+    return {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}[kind](data)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bzip2", "xz", "zstd", "zip"])
+def test_a_packed_file_is_told_in_one_row(kind: str, folder: Folder) -> None:
+    folder.write("0.csv", "0,x\n")
+    (folder.path / "1.csv").write_bytes(packed(kind, b"1,x\n" * 5000))
+    folder.write("2.csv", "2,x\n")
+    source = folder.open()
+    found = batches(source)
+    assert [r["i"] for b in found for r in b.rows.to_pylist()] == [0, 2]
+    reason = f'file "1.csv" is packed by {kind} and was not read: unpack it, under another name'
+    assert [row.reason for b in found for row in b.bad] == [reason]
+    source.close()
+    assert [row for b in batches(folder.open(found[1].position)) for row in b.bad] == []
+
+
+def test_a_text_that_begins_like_a_packed_file_is_read(folder: Folder) -> None:
+    folder.write("0.csv", "1,BZh9\n")
+    (folder.path / "1.csv").write_text("BZh91,x\n2,y\n")
+    found = batches(folder.open())
+    assert [r["i"] for b in found for r in b.rows.to_pylist()] == [1, 2]
 
 
 def test_deleted_files(folder: Folder) -> None:

@@ -317,10 +317,20 @@ def test_nested_too_deeply(sql: str) -> None:
         tree(sql)
 
 
-def test_a_bug_of_sqlglot_is_a_syntax_error() -> None:
+def test_a_bug_of_sqlglot_is_a_syntax_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trip(*_: object) -> None:
+        raise AttributeError("half-built tree")
+
+    monkeypatch.setattr("millpond.sql.dialect.MillpondParser.parse", trip)
     with pytest.raises(SqlSyntaxError, match="statement cannot be read") as caught:
+        tree("SELECT 1")
+    assert caught.value.span == Span(0, 8)
+
+
+def test_a_number_that_is_none() -> None:
+    with pytest.raises(SqlSyntaxError, match="number cannot be read") as caught:
         tree("SELECT 1eBD")
-    assert caught.value.span == Span(0, 11)
+    assert caught.value.span == Span(7, 11)
 
 
 def test_nothing_to_read() -> None:
