@@ -118,3 +118,8 @@ class Schema:
     def without(self, *names: str) -> Schema:
         gone = {n.lower() for n in names}
         return Schema(tuple(c for c in self.columns if c.name.lower() not in gone))
+
+
+def with_seq(schema: Schema) -> Schema:
+    """The columns of a relation as it is stored: with the numbers of its rows."""
+    return schema.plus(Column(SEQ, DataType("BIGINT")))

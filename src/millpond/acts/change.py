@@ -19,12 +19,11 @@ from millpond.errors import IntakeError, SqlError, UnsupportedSql
 from millpond.failpoints import reach
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.result import Result
-from millpond.schema import SEQ, DataType, Schema
+from millpond.schema import SEQ, DataType, Schema, with_seq
 from millpond.sql import statements as st
 from millpond.sql.literals import LiteralRows
 from millpond.table.rewrite import Change, rewrite, with_values, without_rows
 from millpond.table.store import Store
-from millpond.table.stream import with_seq
 
 if TYPE_CHECKING:
     from millpond.pond import Pond

@@ -23,7 +23,7 @@ from millpond.errors import RowsRejected
 from millpond.ingest.lateness import earliest_times, less
 from millpond.ingest.shards import shard_numbers, split
 from millpond.schema import SEQ, Schema
-from millpond.table.block import ticks
+from millpond.table.block import time_ticks
 from millpond.table.log import REJECTED_SCHEMA, NewFrame
 from millpond.table.stream import StreamTable
 
@@ -104,7 +104,7 @@ class Intake:
                 )
             batch, places = self._reject_null_times(batch, places, rejects)
             malformed = len(rejects)
-            times = ticks(batch.column(batch.schema.get_field_index(time)))
+            times = time_ticks(batch.column(batch.schema.get_field_index(time)))
             batch, times, late = self._reject_late(batch, times, places, rejects)
             receipt = Receipt(definition.name, batch.num_rows, late, malformed, rejects[0].reason if rejects else None)
             if receipt.accepted or receipt.rejected or origin.position is not None:

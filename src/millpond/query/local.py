@@ -31,8 +31,8 @@ from millpond.query.functions import Reader, failure_in, register
 from millpond.query.instant import at_instant
 from millpond.query.limits import collect, limit_error, limit_memory, query_memory
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
-from millpond.query.relation import DUCKDB, through_window, united
-from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.query.relation import DUCKDB, as_now, through_window, united
+from millpond.schema import SEQ, DataType, Schema, with_seq
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark
 from millpond.table.block import GROUP_ROWS, file_crc
 from millpond.table.manifest import ArchiveFile
@@ -171,7 +171,7 @@ class Local(ProcessBound):
         if isinstance(given, Fetched):
             cursor.register(f"{use.name}_fetched", given.rows)
             return f"SELECT * FROM {use.name}_fetched"
-        columns = use.columns.plus(Column(SEQ, DataType("BIGINT")))
+        columns = with_seq(use.columns)
         parts = []
         for file in given.selection.files:
             self._check(given.snapshot.folder / file.path, file)
@@ -180,7 +180,8 @@ class Local(ProcessBound):
         whole = [f for f in given.selection.files if f not in partly]
         for have in dict.fromkeys(f.columns for f in whole):
             paths = [str(given.snapshot.folder / f.path) for f in whole if f.columns == have]
-            parts.append(f"SELECT {_as_now(columns, have)} FROM read_parquet({_list(paths)}, hive_partitioning=false)")
+            items = as_now(columns, have, DUCKDB, _duckdb_type)
+            parts.append(f"SELECT {items} FROM read_parquet({_list(paths)}, hive_partitioning=false)")
         if partly:
             rows = _read_groups(partly, given, columns, used_columns(plan.bound, use), use)
             cursor.register(f"{use.name}_groups", rows)
@@ -262,14 +263,6 @@ def _read_groups(files: list[ArchiveFile], given: Tiers, columns: Schema, used: 
         batches += [conform(b, arrow_schema(wanted)) for b in part.to_batches()]
     # The relation must have all its columns; those the query does not name are NULL here and never looked at.
     return pa.Table.from_batches([conform(b, arrow_schema(columns)) for b in batches], schema=arrow_schema(columns))
-
-
-def _as_now(columns: Schema, have: tuple[str, ...]) -> str:
-    items = []
-    for column in columns:
-        name = DUCKDB.quote(column.name)
-        items.append(name if column.name in have else f"CAST(NULL AS {_duckdb_type(column.type)}) AS {name}")
-    return ", ".join(items)
 
 
 def _duckdb_type(kind: DataType) -> str:

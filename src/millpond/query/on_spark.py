@@ -21,8 +21,8 @@ from millpond.query.bind import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant
 from millpond.query.plan import Fetched, Plan, ordered
-from millpond.query.relation import SPARK, through_window, united
-from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.query.relation import SPARK, as_now, through_window, united
+from millpond.schema import Schema, with_seq
 from millpond.spark.session import spark_message
 from millpond.sql.spark_text import check_spark_text
 from millpond.table.store import tail_table
@@ -137,12 +137,12 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: l
     given = plan.inputs[use.name]
     if isinstance(given, Fetched):
         return view(session.createDataFrame(given.rows), prefix)
-    columns = use.columns.plus(Column(SEQ, DataType("BIGINT")))
+    columns = with_seq(use.columns)
     parts = []
     for number, have in enumerate(dict.fromkeys(f.columns for f in given.selection.files)):
         paths = [str(given.snapshot.folder / f.path) for f in given.selection.files if f.columns == have]
         frame = session.read.schema(_spark_schema(columns, have)).parquet(*paths)
-        parts.append(f"SELECT {_as_now(columns, have)} FROM {view(frame, f'{prefix}_files{number}')}")
+        parts.append(f"SELECT {as_now(columns, have, SPARK, str)} FROM {view(frame, f'{prefix}_files{number}')}")
     if given.selection.blocks or not parts:
         tail = tail_table(given.selection.blocks, arrow_schema(columns))
         frame = session.createDataFrame(tail, schema=_spark_schema(columns, tuple(columns.names)))
@@ -154,11 +154,3 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: l
 
 def _spark_schema(columns: Schema, have: tuple[str, ...]) -> str:
     return ", ".join(f"{SPARK.quote(c.name)} {c.type}" for c in columns if c.name in have)
-
-
-def _as_now(columns: Schema, have: tuple[str, ...]) -> str:
-    items = []
-    for column in columns:
-        name = SPARK.quote(column.name)
-        items.append(name if column.name in have else f"CAST(NULL AS {column.type}) AS {name}")
-    return ", ".join(items)

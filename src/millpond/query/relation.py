@@ -6,14 +6,14 @@ taken in decreasing (time, row number), so that equal times are ordered by arriv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from millpond.catalog import StreamingTable
 from millpond.query.bind import Use
 from millpond.query.bounds import window_start
 from millpond.query.instant import written_moment
-from millpond.schema import SEQ
+from millpond.schema import SEQ, DataType, Schema
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,15 @@ class Words:
 
 DUCKDB = Words('"', "TIMESTAMPTZ")
 SPARK = Words("`", "TIMESTAMP")
+
+
+def as_now(columns: Schema, have: Sequence[str], words: Words, type_name: Callable[[DataType], str]) -> str:
+    """The items of a SELECT that gives the columns a table has now from files that may be older than some of them."""
+    items = []
+    for column in columns:
+        name = words.quote(column.name)
+        items.append(name if column.name in have else f"CAST(NULL AS {type_name(column.type)}) AS {name}")
+    return ", ".join(items)
 
 
 def united(parts: Sequence[str]) -> str:

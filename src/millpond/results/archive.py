@@ -33,11 +33,10 @@ from millpond.clock import Clock
 from millpond.durable import delete_folder
 from millpond.errors import CorruptBlock, PondError
 from millpond.failpoints import reach
-from millpond.schema import SEQ, Schema
-from millpond.table.block import BlockSpec, ticks, write_blocks
+from millpond.schema import SEQ, Schema, with_seq
+from millpond.table.block import BlockSpec, time_ticks, write_blocks
 from millpond.table.manifest import ANCHOR, ArchiveFile, Manifest, Version
 from millpond.table.store import Snapshot, Store, empty_index
-from millpond.table.stream import with_seq
 from millpond.table.work import CompactTask
 
 SMALL_BYTES = 1 << 20  # files below this are merged with their neighbours
@@ -135,7 +134,7 @@ class ResultArchive:
         if file.least >= since:
             return file.first_seq
         with self._opened(file) as parquet:
-            times = ticks(parquet.read(columns=[INSTANT]).column(0))
+            times = time_ticks(parquet.read(columns=[INSTANT]).column(0))
         return file.first_seq + int(np.searchsorted(times, since))
 
     def read(self, version: Version, after: int, most: int) -> Iterator[pa.Table]:

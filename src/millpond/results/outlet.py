@@ -27,7 +27,7 @@ from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT, ContinuousQuery
 from millpond.event_time import Progress, event_times
 from millpond.results.archive import ResultArchive
-from millpond.schema import SEQ, Column, DataType
+from millpond.schema import SEQ, with_seq
 from millpond.table.manifest import Version
 from millpond.table.store import Snapshot, empty_index
 from millpond.table.tail import TailBlock
@@ -278,7 +278,7 @@ class Outlet:
 
     @property
     def schema(self) -> pa.Schema:
-        return arrow_schema(self.query.columns.plus(Column(SEQ, DataType("BIGINT"))))
+        return arrow_schema(with_seq(self.query.columns))
 
     def first_number(self, since: int) -> int:
         """The number of the first row whose instant is not before `since`."""

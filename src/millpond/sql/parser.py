@@ -65,7 +65,7 @@ def parse(text: str) -> list[Statement]:
 
 
 def _read(text: str, tokens: Iterable[Token]) -> list[Statement]:
-    return [Reader(text, part).statement() for part in _split(tokens)]
+    return [StatementReader(text, part).statement() for part in _split(tokens)]
 
 
 def _read_folded(text: str) -> list[Statement] | None:
@@ -100,11 +100,11 @@ def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
         yield part
 
 
-class Reader(Parts):
+class StatementReader(Parts):
     """Reads one statement. Used once."""
 
-    STATEMENTS: ClassVar[dict[str, Callable[[Reader], Statement]]]
-    CREATES: ClassVar[dict[str, Callable[[Reader], Statement]]]
+    STATEMENTS: ClassVar[dict[str, Callable[[StatementReader], Statement]]]
+    CREATES: ClassVar[dict[str, Callable[[StatementReader], Statement]]]
 
     def statement(self) -> Statement:
         result = self.dispatch("a statement", self.STATEMENTS, prefix="")
@@ -112,7 +112,9 @@ class Reader(Parts):
             raise self.unexpected("the end of the statement")
         return result
 
-    def dispatch(self, expected: str, readers: Mapping[str, Callable[[Reader], Statement]], prefix: str) -> Statement:
+    def dispatch(
+        self, expected: str, readers: Mapping[str, Callable[[StatementReader], Statement]], prefix: str
+    ) -> Statement:
         for word, read in readers.items():
             if self.at(word):
                 return read(self)
@@ -219,7 +221,7 @@ class Reader(Parts):
             cut = self.tokens[form].start - self.tokens[start].start
             length = len(self.tokens[form].text)
             text = text[:cut] + " " * length + text[cut + length :]
-        inner = Reader(self.sql, tokens)
+        inner = StatementReader(self.sql, tokens)
         tree = inner.query(after)
         word = self.tokens[form].text.lower() if form is not None else "rstream"
         return st.Continuous(text, tree, word, slide)
@@ -608,32 +610,32 @@ def _condition(tree: exp.Expr) -> exp.Expression | None:
     return where.this if where else None
 
 
-Reader.STATEMENTS = {
-    "SELECT": Reader.select,
-    "WITH": Reader.select,
-    "VALUES": Reader.select,
-    "(": Reader.select,
-    "INSERT": Reader.insert,
-    "UPDATE": Reader.update,
-    "DELETE": Reader.delete,
-    "CREATE": Reader.create,
-    "DROP": Reader.drop,
-    "ALTER": Reader.alter,
-    "DESCRIBE": Reader.describe,
-    "DESC": Reader.describe,
-    "SHOW": Reader.show,
-    "EXPLAIN": Reader.explain,
-    "PAUSE": Reader.pause,
-    "RESUME": Reader.pause,
-    "ON": Reader.trigger,
+StatementReader.STATEMENTS = {
+    "SELECT": StatementReader.select,
+    "WITH": StatementReader.select,
+    "VALUES": StatementReader.select,
+    "(": StatementReader.select,
+    "INSERT": StatementReader.insert,
+    "UPDATE": StatementReader.update,
+    "DELETE": StatementReader.delete,
+    "CREATE": StatementReader.create,
+    "DROP": StatementReader.drop,
+    "ALTER": StatementReader.alter,
+    "DESCRIBE": StatementReader.describe,
+    "DESC": StatementReader.describe,
+    "SHOW": StatementReader.show,
+    "EXPLAIN": StatementReader.explain,
+    "PAUSE": StatementReader.pause,
+    "RESUME": StatementReader.pause,
+    "ON": StatementReader.trigger,
 }
-Reader.CREATES = {
-    "STREAMING": Reader.create_streaming,
-    "CONTINUOUS": Reader.create_continuous,
-    "STANDARD": Reader.create_standard,
-    "TABLE": Reader.create_table,
-    "FUNCTION": Reader.create_function,
-    "AGGREGATE": Reader.create_function,
-    "INDEX": Reader.create_index,
-    "SOURCE": Reader.create_source,
+StatementReader.CREATES = {
+    "STREAMING": StatementReader.create_streaming,
+    "CONTINUOUS": StatementReader.create_continuous,
+    "STANDARD": StatementReader.create_standard,
+    "TABLE": StatementReader.create_table,
+    "FUNCTION": StatementReader.create_function,
+    "AGGREGATE": StatementReader.create_function,
+    "INDEX": StatementReader.create_index,
+    "SOURCE": StatementReader.create_source,
 }

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.layout import Floats, Ints, Reader, SynopsisError, Writer, unseal
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter, SynopsisError, unseal
 
 __all__ = [
     "LONG_AGO",
@@ -21,11 +21,11 @@ __all__ = [
     "Estimate",
     "Floats",
     "Ints",
-    "Reader",
+    "StateReader",
     "Synopsis",
     "SynopsisError",
     "Timeline",
-    "Writer",
+    "StateWriter",
     "amounts",
     "check_eps",
     "whole",
@@ -120,17 +120,17 @@ class Synopsis(ABC):
         """Bytes of the numbers held in memory."""
 
     @abstractmethod
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         """Everything, parameters first."""
 
     @classmethod
     @abstractmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         """What `_write` wrote in this or an earlier version."""
 
     def to_bytes(self) -> bytes:
         """All of it; see `layout`."""
-        writer = Writer()
+        writer = StateWriter()
         self._write(writer)
         return writer.seal(self.KIND, self.VERSION)
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millpond.synopses.base import LONG_AGO, TOO_LARGE
-from millpond.synopses.layout import Floats, Ints, Reader, SynopsisError, Writer
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter, SynopsisError
 
 # After every time.
 NEVER = TOO_LARGE
@@ -214,7 +214,7 @@ class Canonical:
     def nbytes(self) -> int:
         return sum(len(level) * level.itemsize for level in self.levels) + 4 * 8
 
-    def write(self, writer: Writer) -> None:
+    def write(self, writer: StateWriter) -> None:
         writer.number(self.total, self.first, self.generation)
         times = self.times()
         # Differences: older buckets are further apart, so each level is packed by itself.
@@ -224,7 +224,7 @@ class Canonical:
             end -= len(level)
 
     @classmethod
-    def read(cls, reader: Reader, spread: int) -> Canonical:
+    def read(cls, reader: StateReader, spread: int) -> Canonical:
         made = cls(spread)
         made.total, made.first, made.generation = reader.number(), reader.number(), reader.number()
         for _ in canonical_form(made.total, spread):

@@ -19,7 +19,7 @@ from millpond.synopses.base import (
     whole,
 )
 from millpond.synopses.canonical import Canonical, bucket_bound, ratio_error, spread_for
-from millpond.synopses.layout import Ints, Reader, Writer
+from millpond.synopses.layout import Ints, StateReader, StateWriter
 
 # Single values wait here until there are enough to go in together: at least log2 of any number of rows.
 BUFFER = 64
@@ -84,7 +84,7 @@ class _Bucketed(Synopsis):
     def nbytes(self) -> int:
         return self.buckets.nbytes + 4 * 8
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         writer.real(self.eps)
         writer.number(self.window, self.timeline.rows, self.timeline.now)
         self.buckets.write(writer)
@@ -142,7 +142,7 @@ class ExponentialHistogram(_Bucketed):
         self.buckets.expire(now - self.window)
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         made = cls(reader.real(), reader.number(), bool(reader.number()))
         made.timeline.now = reader.number()
         made.buckets = Canonical.read(reader, made.buckets.spread)
@@ -233,13 +233,13 @@ class SlidingSum(_Bucketed):
     def nbytes(self) -> int:
         return super().nbytes + 2 * 8 + 16 * len(self._times)
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         self.flush()
         writer.number(self.max_value)
         super()._write(writer)
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         max_value = reader.number()
         made = cls(reader.real(), reader.number(), max_value, bool(reader.number()))
         made.timeline.now = reader.number()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from millpond.synopses.base import LONG_AGO, Estimate, Synopsis, SynopsisError, Timeline, check_eps, whole
 from millpond.synopses.hashing import Hashes, hashed
-from millpond.synopses.layout import Floats, Ints, Reader, Writer
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter
 
 # One register's worth of relative standard error.
 DEVIATION = 1.04
@@ -123,7 +123,7 @@ class SlidingDistinct(Synopsis):
     def nbytes(self) -> int:
         return self._last.nbytes + 5 * 8
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         """Only the times that still matter: in the window, and later than all of a higher rank in their register."""
         writer.real(self.eps, self.rate)
         writer.number(self.timeline.window, self.timeline.rows, self.seed, self.timeline.now, len(self._last))
@@ -135,7 +135,7 @@ class SlidingDistinct(Synopsis):
             np.maximum(above, last, out=above)
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         eps, rate = reader.real(), reader.real()
         made = cls(eps, reader.number(), bool(reader.number()), rate, reader.number())
         made.timeline.now = reader.number()

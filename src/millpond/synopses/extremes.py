@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millpond.synopses.base import Estimate, Synopsis, SynopsisError, Timeline, in_a_row, whole_numbers
-from millpond.synopses.layout import Ints, Reader, Writer
+from millpond.synopses.layout import Ints, StateReader, StateWriter
 
 # Whole numbers up to this are exact as floats.
 EXACT = 1 << 53
@@ -149,14 +149,14 @@ class SlidingExtremes(Synopsis):
     def nbytes(self) -> int:
         return sum(16 * len(end.times) for end in self._ends) + 3 * 8
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         writer.number(*self.parameters(), self.timeline.now)
         for end in self._ends:
             writer.numbers(np.array(end.times, dtype=np.int64))
             writer.array(np.array(end.values, dtype=np.int64 if self.integers else np.float64))
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         made = cls(reader.number(), bool(reader.number()), bool(reader.number()))
         made.timeline.now = reader.number()
         for end in made._ends:

@@ -44,7 +44,7 @@ from millpond.synopses.base import (
 )
 from millpond.synopses.canonical import interval, ratio_error, spread_for
 from millpond.synopses.cascade import Entries, pass_level
-from millpond.synopses.layout import Floats, Ints, Reader, Writer, unseal
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter, unseal
 from millpond.synopses.rings import Rings, Stamps, grown, shifted
 from millpond.synopses.slots import Slotted
 
@@ -373,7 +373,7 @@ class _Grouped(Slotted):
     # Bytes
 
     def to_bytes(self) -> bytes:
-        writer = Writer()
+        writer = StateWriter()
         writer.real(self.eps)
         writer.number(
             self.window, self.timeline.now, self.generation, self._base is not None, self._origin, self._groups
@@ -388,10 +388,10 @@ class _Grouped(Slotted):
         self._write_own(writer)
         return writer.seal(self.KIND, self.VERSION)
 
-    def _write_own(self, writer: Writer) -> None:
+    def _write_own(self, writer: StateWriter) -> None:
         """What one kind has and the others have not."""
 
-    def _read_own(self, reader: Reader) -> None:
+    def _read_own(self, reader: StateReader) -> None:
         """The same, read back."""
 
     @classmethod
@@ -437,10 +437,10 @@ class GroupedSlidingSum(_Grouped):
     def parameters(self) -> tuple[Any, ...]:
         return (self.eps, self.window, self.max_value)
 
-    def _write_own(self, writer: Writer) -> None:
+    def _write_own(self, writer: StateWriter) -> None:
         writer.number(self.max_value)
 
-    def _read_own(self, reader: Reader) -> None:
+    def _read_own(self, reader: StateReader) -> None:
         if reader.left:  # version 1 had no such number
             self.max_value = reader.number()
 

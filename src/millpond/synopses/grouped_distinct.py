@@ -17,7 +17,7 @@ import numpy.typing as npt
 from millpond.synopses.base import Timeline, check_eps, whole, whole_numbers
 from millpond.synopses.distinct import cardinalities, places_of, precision_for
 from millpond.synopses.grouped import Estimates
-from millpond.synopses.layout import Ints, Writer, unseal
+from millpond.synopses.layout import Ints, StateWriter, unseal
 from millpond.synopses.slots import Slotted
 
 _RANK: Final = 6
@@ -176,7 +176,7 @@ class GroupedSlidingDistinct(Slotted):
 
     def to_bytes(self) -> bytes:
         self._settle()
-        writer = Writer()
+        writer = StateWriter()
         writer.real(self.eps, self.rate)
         writer.number(self.window, self.seed, self.timeline.now, self._groups)
         writer.array(self._places)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from millpond.synopses.base import Timeline, whole_numbers
 from millpond.synopses.grouped import Estimates
 from millpond.synopses.hashing import Hashes, mixed
-from millpond.synopses.layout import Floats, Ints, Writer, unseal
+from millpond.synopses.layout import Floats, Ints, StateWriter, unseal
 from millpond.synopses.norms import SlidingLp
 from millpond.synopses.slots import Slotted
 
@@ -239,7 +239,7 @@ class GroupedSlidingLp(Slotted):
 
     def to_bytes(self) -> bytes:
         self._settle()
-        writer = Writer()
+        writer = StateWriter()
         writer.real(self.p, self.eps, self.rate)
         writer.number(self.window, self.seed, self.timeline.now, self._groups)
         for column in self._entries:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from millpond.synopses.base import SynopsisError, Timeline, check_eps, in_a_row, whole
 from millpond.synopses.grouped import Estimates, GroupedExponentialHistogram
 from millpond.synopses.hashing import hashed
-from millpond.synopses.layout import Floats, Ints, Reader, Writer, unseal
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter, unseal
 
 
 class _Counters:
@@ -68,14 +68,14 @@ class _Counters:
         return self.counters.nbytes
 
     @abstractmethod
-    def _write(self, writer: Writer) -> None: ...
+    def _write(self, writer: StateWriter) -> None: ...
 
     @classmethod
     @abstractmethod
-    def _read(cls, reader: Reader) -> Self: ...
+    def _read(cls, reader: StateReader) -> Self: ...
 
     def to_bytes(self) -> bytes:
-        writer = Writer()
+        writer = StateWriter()
         self._write(writer)
         writer.number(self.timeline.now)
         writer.raw(self.counters.to_bytes())
@@ -121,13 +121,13 @@ class SlidingHistogram(_Counters):
             raise SynopsisError("a value is not a number")
         return np.searchsorted(self.boundaries, numbers, side="right")
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         writer.reals(self.boundaries)
         writer.real(self.counters.eps)
         writer.number(self.timeline.window, self.timeline.rows)
 
     @classmethod
-    def _read(cls, reader: Reader) -> Self:
+    def _read(cls, reader: StateReader) -> Self:
         return cls(reader.reals(), reader.real(), reader.number(), bool(reader.number()))
 
 
@@ -154,11 +154,11 @@ class SlidingHashTable(_Counters):
         """The bucket of each value, an index into `counts`."""
         return self._slots(values)
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         writer.number(self.size)
         writer.real(self.counters.eps)
         writer.number(self.timeline.window, self.timeline.rows, self.seed)
 
     @classmethod
-    def _read(cls, reader: Reader) -> Self:
+    def _read(cls, reader: StateReader) -> Self:
         return cls(reader.number(), reader.real(), reader.number(), bool(reader.number()), reader.number())

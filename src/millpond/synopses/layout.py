@@ -40,7 +40,7 @@ def damaged(what: str) -> SynopsisError:
     return SynopsisError("these bytes are not a whole synopsis", detail=what)
 
 
-class Writer:
+class StateWriter:
     """Collects the body of a synopsis, field by field."""
 
     def __init__(self) -> None:
@@ -89,8 +89,8 @@ class Writer:
         return _HEAD.pack(MAGIC, kind, version, len(body), zlib.crc32(body)) + body
 
 
-class Reader:
-    """Reads back what a `Writer` wrote, in the same order."""
+class StateReader:
+    """Reads back what a `StateWriter` wrote, in the same order."""
 
     def __init__(self, body: memoryview) -> None:
         self._body = body
@@ -145,7 +145,7 @@ class Reader:
             raise damaged("There is more than belongs to it.")
 
 
-def unseal(data: bytes | memoryview, kind: bytes, version: int) -> Reader:
+def unseal(data: bytes | memoryview, kind: bytes, version: int) -> StateReader:
     """The body of `data`, once its head says that it is a whole synopsis of this kind and of a version known here."""
     view = memoryview(data)
     if len(view) < _HEAD.size:
@@ -163,4 +163,4 @@ def unseal(data: bytes | memoryview, kind: bytes, version: int) -> Reader:
         )
     if length != len(body) or zlib.crc32(body) != check:
         raise damaged("Their length or check sum is wrong.")
-    return Reader(body)
+    return StateReader(body)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from millpond.synopses.base import Estimate, Synopsis, amounts, check_eps, whole
 from millpond.synopses.canonical import error_ratio, ratio_error
 from millpond.synopses.counting import ExponentialHistogram, SlidingSum
-from millpond.synopses.layout import Reader, Writer
+from millpond.synopses.layout import StateReader, StateWriter
 
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 
@@ -104,7 +104,7 @@ class _Moments(Synopsis):
     def nbytes(self) -> int:
         return sum(part.nbytes for part in (self.number, *self.sums))
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         eps, window, max_value, rows = self.parameters()
         writer.real(eps)
         writer.number(window, max_value, rows)
@@ -112,7 +112,7 @@ class _Moments(Synopsis):
             writer.raw(part.to_bytes())
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         made = cls(reader.real(), reader.number(), reader.number(), bool(reader.number()))
         made.number = ExponentialHistogram.from_bytes(reader.raw())
         made.sums = [SlidingSum.from_bytes(reader.raw()) for _ in cls.POWERS]

@@ -25,7 +25,7 @@ from millpond.synopses.base import Estimate, Synopsis, SynopsisError, Timeline, 
 from millpond.synopses.canonical import error_ratio, ratio_error
 from millpond.synopses.distinct import normal_quantile
 from millpond.synopses.hashing import Hashes, hashed, mixed
-from millpond.synopses.layout import Floats, Ints, Reader, Writer
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter
 
 # Elements whose random numbers stand in memory together.
 AT_ONCE = 512
@@ -203,7 +203,7 @@ class SlidingLp(Synopsis):
     def nbytes(self) -> int:
         return len(self._buckets) * (self.columns * 8 + 3 * 8) + 8 * 8
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         writer.real(self.p, self.eps, self.rate)
         writer.number(self.timeline.window, self.timeline.rows, self.seed, self.timeline.now, self._generation)
         writer.numbers([bucket.time for bucket in self._buckets])
@@ -213,7 +213,7 @@ class SlidingLp(Synopsis):
             writer.reals(bucket.sketch)
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         p, eps, rate = reader.real(), reader.real(), reader.real()
         made = cls(p, eps, reader.number(), bool(reader.number()), rate, reader.number())
         made.timeline.now, made._generation = reader.number(), reader.number()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.layout import Ints, Reader, Writer
+from millpond.synopses.layout import Ints, StateReader, StateWriter
 
 Stamps = npt.NDArray[np.integer[Any]]
 """Whole numbers as they are stored; times and sizes have 32 or 64 bits."""
@@ -209,7 +209,7 @@ class Rings:
         row += 0 if self.unit else self.capacity * self.sizes.itemsize + 8
         return self.row_of.nbytes + self.used * row + self.free.nbytes
 
-    def write(self, writer: Writer) -> None:
+    def write(self, writer: StateWriter) -> None:
         """Group by group, each ring from its oldest on and nothing behind its newest: equal contents give equal bytes."""
         groups = np.flatnonzero(self.row_of >= 0)
         rows = self.rows(groups)
@@ -224,7 +224,7 @@ class Rings:
             writer.array(self.amount[rows])
 
     @classmethod
-    def read(cls, reader: Reader, groups: int, capacity: int, dtype: np.dtype[Any], unit: int | None) -> Rings:
+    def read(cls, reader: StateReader, groups: int, capacity: int, dtype: np.dtype[Any], unit: int | None) -> Rings:
         made = cls(groups, capacity, dtype, unit)
         held = reader.array()
         made.count, made.times = reader.array(), reader.array()

@@ -52,7 +52,7 @@ class BlockSpec:
         return self.indexed[:1]
 
 
-def ticks(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
+def time_ticks(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
     """A time column as integers in ticks."""
     return integers(column).astype(np.int64, copy=False)
 
@@ -62,7 +62,7 @@ def write_blocks(spec: BlockSpec, rows: pa.Table, shard: int, name: str) -> list
     if rows.num_rows == 0:
         return []
     rows = rows.combine_chunks()
-    times = ticks(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
+    times = time_ticks(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
     compartments = times // spec.compartment_width if spec.compartment_width else np.zeros_like(times)
     files = []
     for compartment in np.unique(compartments):

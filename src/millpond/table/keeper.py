@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from millpond.catalog import REJECTED_COLUMNS
 from millpond.clock import Clock
 from millpond.failpoints import reach
+from millpond.schema import with_seq
 from millpond.table.log import REJECTED, ROWS, Section
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import GRACE, Store
-from millpond.table.stream import StreamTable, with_seq
+from millpond.table.stream import StreamTable
 from millpond.table.work import ArchiveTask, CompactTask, Task, choose_files, choose_frames
 
 

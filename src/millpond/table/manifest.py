@@ -30,7 +30,7 @@ from millpond.anchor import Anchor
 from millpond.durable import disk_errors, make_folder, sync_file, sync_folder, write_file
 from millpond.errors import CorruptBlock, PondError
 from millpond.failpoints import reach
-from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.schema import Schema, with_seq
 from millpond.table.delta import (
     PROTOCOL,
     commit_check,
@@ -176,7 +176,7 @@ class Manifest:
         """Make an empty archive with `schema` (to which `_seq` is added)."""
         log = folder / "_delta_log"
         make_folder(log)
-        stored = schema.plus(Column(SEQ, DataType("BIGINT")))
+        stored = with_seq(schema)
         actions = [commit_info("CREATE TABLE", 0, state, now_ms), PROTOCOL, metadata(stored, str(uuid.uuid4()), now_ms)]
         write_file(commit_path(log, 0), encode_commit(actions), replace=False)
         made = cls(folder)
@@ -214,7 +214,7 @@ class Manifest:
         ]
         stored = old.schema
         if schema is not None:
-            stored = schema.plus(Column(SEQ, DataType("BIGINT")))
+            stored = with_seq(schema)
             actions.append(metadata(stored, old.table_id, now_ms))
         actions += [{"remove": {"path": p, "deletionTimestamp": now_ms, "dataChange": True}} for p in removed]
         actions += [{"add": file.to_action(now_ms)} for file in added]

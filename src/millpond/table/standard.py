@@ -16,7 +16,7 @@ from millpond.arrow import arrow_schema, conform
 from millpond.catalog import StandardTable
 from millpond.clock import Clock
 from millpond.durable import delete_folder
-from millpond.schema import SEQ, Column, DataType
+from millpond.schema import SEQ, with_seq
 from millpond.table.block import BlockSpec, write_blocks
 from millpond.table.manifest import ArchiveFile, Manifest
 from millpond.table.store import Store
@@ -59,7 +59,7 @@ class StandardStore:
 
     def _compact(self) -> None:
         for run in choose_files(list(self.store.manifest.current.files.values()), _BLOCK_ROWS):
-            columns = self.definition.columns.plus(Column(SEQ, DataType("BIGINT")))
+            columns = with_seq(self.definition.columns)
             schema = arrow_schema(columns)
             batches = [conform(b, schema) for f in run for b in read_file(self.store.folder / f.path).to_batches()]
             rows = pa.Table.from_batches(batches, schema=schema).sort_by(SEQ)

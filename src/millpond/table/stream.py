@@ -19,7 +19,7 @@ from millpond.arrow import arrow_schema
 from millpond.catalog import REJECTED_COLUMNS, StreamingTable
 from millpond.durable import delete_folder, disk_errors
 from millpond.errors import CorruptBlock, PondError
-from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.schema import Schema, with_seq
 from millpond.table import gaps
 from millpond.table.block import BlockSpec
 from millpond.table.compartments import expired, width
@@ -39,10 +39,6 @@ def create(pond: Path, table: StreamingTable, now_ms: int) -> None:
     state = IntakeState().to_json()
     Manifest.create(folder / "rejected", REJECTED_COLUMNS, state, now_ms)
     Manifest.create(folder / "archive", table.columns, state, now_ms)
-
-
-def with_seq(schema: Schema) -> Schema:
-    return schema.plus(Column(SEQ, DataType("BIGINT")))
 
 
 class StreamTable:

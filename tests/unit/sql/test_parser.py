@@ -13,7 +13,7 @@ from sqlglot import exp
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import Column, DataType, Schema
 from millpond.sql import statements as st
-from millpond.sql.parser import Reader, parse
+from millpond.sql.parser import StatementReader, parse
 
 AB = Schema.of([("a", "INT"), ("b", "STRING")]).columns
 NOWHERE = Span(0, 0)
@@ -502,7 +502,7 @@ ADD COLUMN RENAME TO JOIN UNION CASE WHEN OVER LIMIT CAST COUNT LATERAL FILES FO
 QUERY QUERIES VIEW VIEWS ISTREAM DSTREAM SAMPLE REALTIME WINDOW OF STATE DO POST PYTHON NOTHING PREV
 'x' ' ` " 5 -1 1.5 1eBD ( ) [ ] { } , . ; = * + - < ? @ $ : :: |> -> /* */ -- \
 """
-WORDS = [*Reader.STATEMENTS, *Reader.CREATES, *SOUP.split(), "\n"]
+WORDS = [*StatementReader.STATEMENTS, *StatementReader.CREATES, *SOUP.split(), "\n"]
 garbage = settings(max_examples=500, deadline=None)
 
 

@@ -23,7 +23,7 @@ from millpond.synopses import (
     SynopsisError,
 )
 from millpond.synopses.hashing import hashed
-from millpond.synopses.layout import Writer, unseal
+from millpond.synopses.layout import StateWriter, unseal
 
 WHOLE = st.integers(-(1 << 62), (1 << 62) - 1)
 
@@ -42,7 +42,7 @@ def test_the_harmonic_mean_is_the_value_with_the_least_error() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(WHOLE, max_size=50), st.lists(st.integers(-5, 300), max_size=300))
 def test_numbers_come_back_from_bytes(far: list[int], near: list[int]) -> None:
-    writer = Writer()
+    writer = StateWriter()
     writer.numbers(far)
     writer.numbers(near)
     writer.array(np.array(near, dtype=np.int32).reshape(-1, 1))

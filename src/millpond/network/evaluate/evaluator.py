@@ -55,7 +55,7 @@ from millpond.query.instant import at_instant, names_instant
 from millpond.query.local import with_relations
 from millpond.query.plan import used_columns
 from millpond.query.relation import DUCKDB, with_previous
-from millpond.schema import SEQ, Column, DataType
+from millpond.schema import SEQ, Column, with_seq
 
 Moments = npt.NDArray[np.int64]
 
@@ -119,7 +119,7 @@ class Evaluator:
     def open(self, table: StreamingTable) -> Inlet:
         """The inlet of a stream, made if there is none."""
         if table.name not in self.inlets:
-            schema = arrow_schema(table.columns.plus(Column(SEQ, DataType("BIGINT"))))
+            schema = arrow_schema(with_seq(table.columns))
             self.inlets[table.name] = Inlet(schema, table.time_column)
         return self.inlets[table.name]
 
@@ -629,7 +629,7 @@ def result_columns(engine: Engine, prepared: Prepared) -> list[Column]:
     """What a query selects, found by asking it over nothing."""
     tables = {}
     for use in (*prepared.streams, *prepared.standards):
-        columns = use.columns if use in prepared.standards else use.columns.plus(Column(SEQ, DataType("BIGINT")))
+        columns = use.columns if use in prepared.standards else with_seq(use.columns)
         tables[use.name] = arrow_schema(columns).empty_table()
     found = ask(engine, prepared, tables, 0).schema
     return [Column(n.lower(), data_type(f.type)) for n, f in zip(prepared.bound.names, found, strict=True)]

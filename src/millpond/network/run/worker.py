@@ -28,9 +28,8 @@ from millpond.network.run.state import Seen
 from millpond.network.run.task import ShardOutcome, ShardTask
 from millpond.network.state.checkpoints import Scribe, Window
 from millpond.network.state.shard_history import ShardPast
-from millpond.schema import SEQ
+from millpond.schema import SEQ, with_seq
 from millpond.table.log import LogReader
-from millpond.table.stream import with_seq
 
 _MOST_SHARDS = 64  # remembered by one worker
 

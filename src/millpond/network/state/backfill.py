@@ -24,7 +24,7 @@ from millpond.query.bind import Use, bind
 from millpond.query.local import Local
 from millpond.query.plan import Shelf, make_plan
 from millpond.query.relation import SPARK
-from millpond.schema import SEQ, Column, DataType, Schema
+from millpond.schema import SEQ, Schema, with_seq
 from millpond.sql.dialect import read_tree, tokenize
 from millpond.table.lookup import Lookups
 
@@ -69,7 +69,7 @@ class Past:
         among them, and after a snapshot some twice: `KeyedRows.fill` keeps the right ones."""
         table, _ = self._stream(stream)
         low = None
-        columns = table.columns.plus(Column(SEQ, DataType("BIGINT")))
+        columns = with_seq(table.columns)
         kept = self.kept(stream, snapshots.of_keys(keys, count), high, arrow_schema(columns), table.time_column)
         if kept is not None:
             yield sort_by_time(kept[0], table.time_column)
@@ -187,7 +187,7 @@ class Past:
         plan = make_plan(bound, self._shelf, engine="duckdb", large_rows=1 << 62)
         columns = columns or table.columns
         if isinstance(table, StreamingTable):
-            columns = columns.plus(Column(SEQ, DataType("BIGINT")))
+            columns = with_seq(columns)
         return self._local.run(plan).rows.rename_columns(columns.names).cast(arrow_schema(columns))
 
 

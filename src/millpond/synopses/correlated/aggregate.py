@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from millpond.synopses.base import Estimate, Floats, Reader, Synopsis, SynopsisError, Writer, whole
+from millpond.synopses.base import Estimate, Floats, StateReader, StateWriter, Synopsis, SynopsisError, whole
 from millpond.synopses.correlated.answer import answer, between, channels_of, of_the_living, weights_of
 from millpond.synopses.correlated.curve import ESTIMATE, Curve
 from millpond.synopses.correlated.panes import Means, Panes
@@ -413,7 +413,7 @@ class CorrelatedAggregate(Synopsis):
         mean, spread = mine.mean_and_spread()
         self._follow(self._average_aim(mean, spread) if self._average else self._extreme_aim(math.inf))
 
-    def _write(self, writer: Writer) -> None:
+    def _write(self, writer: StateWriter) -> None:
         for text in (self.dependent, self.predicate.independent, self.strategy, self.leaving):
             writer.raw(str(text).encode())
         for limit in (self.predicate.low, self.predicate.high):
@@ -425,7 +425,7 @@ class CorrelatedAggregate(Synopsis):
         writer.real(self.deviations)
         self._write_state(writer)
 
-    def _write_state(self, writer: Writer) -> None:
+    def _write_state(self, writer: StateWriter) -> None:
         writer.number(self._seen)
         self._panes.write(writer)
         self._curve.write(writer)
@@ -434,7 +434,7 @@ class CorrelatedAggregate(Synopsis):
         writer.reals(aim.wanted if aim else [])
         writer.number(bool(aim and aim.normal))
 
-    def _read_state(self, reader: Reader) -> None:
+    def _read_state(self, reader: StateReader) -> None:
         self._seen = reader.number()
         self._panes.read(reader)
         self._curve.read_from(reader)
@@ -443,7 +443,7 @@ class CorrelatedAggregate(Synopsis):
         self._aimed = Aim(regions, tuple(map(float, wanted)), normal) if regions else None
 
     @classmethod
-    def _read(cls, reader: Reader, version: int) -> Self:
+    def _read(cls, reader: StateReader, version: int) -> Self:
         dependent, independent, strategy, leaving = (reader.raw().decode() for _ in range(4))
         ends = []
         for _ in range(2):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from millpond.synopses.base import Floats, Ints, Reader, Writer
+from millpond.synopses.base import Floats, Ints, StateReader, StateWriter
 
 ESTIMATE, LOWER, UPPER = 0, 1, 2
 
@@ -144,11 +144,11 @@ class Curve:
     def nbytes(self) -> int:
         return self.knots.nbytes + self.known.nbytes + self.fresh.nbytes
 
-    def write(self, writer: Writer) -> None:
+    def write(self, writer: StateWriter) -> None:
         writer.number(self.discrete)
         for array in (self.knots, self.known, self.fresh):
             writer.array(array)
 
-    def read_from(self, reader: Reader) -> None:
+    def read_from(self, reader: StateReader) -> None:
         self.discrete = bool(reader.number())
         self.knots, self.known, self.fresh = reader.array(), reader.array(), reader.array()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from millpond.synopses.base import Floats, Ints, Reader, Writer
+from millpond.synopses.base import Floats, Ints, StateReader, StateWriter
 from millpond.synopses.correlated.answer import Weights
 
 _EXACT = 2.0**53  # whole numbers below it are exact
@@ -166,12 +166,12 @@ class Panes:
     def nbytes(self) -> int:
         return sum(getattr(self, name).nbytes for name in (*_WHOLE, *_REAL, "totals"))
 
-    def write(self, writer: Writer) -> None:
+    def write(self, writer: StateWriter) -> None:
         writer.real(self.origin)
         for name in (*_WHOLE, *_REAL, "totals"):
             writer.array(getattr(self, name))
 
-    def read(self, reader: Reader) -> None:
+    def read(self, reader: StateReader) -> None:
         self.origin = reader.real()
         for name in (*_WHOLE, *_REAL, "totals"):
             setattr(self, name, reader.array())

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy.typing as npt
 
 from millpond.synopses.base import SynopsisError, whole
-from millpond.synopses.layout import Writer, unseal
+from millpond.synopses.layout import StateWriter, unseal
 from millpond.synopses.series.pairs import Pairs
 from millpond.synopses.series.queries import KINDS, Correlation, SeriesQuery, TopPairs, Window, from_text, to_text
 from millpond.synopses.series.slots import Slots
@@ -162,7 +162,7 @@ class SeriesMonitor:
 
     def to_bytes(self) -> bytes:
         """Values and queries; see `layout`."""
-        writer = Writer()
+        writer = StateWriter()
         self._slots.write(writer)
         writer.number(len(self._queries))
         for name, query in self._queries.items():

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millpond.synopses.base import LONG_AGO, TOO_LARGE, SynopsisError, whole, whole_numbers
-from millpond.synopses.layout import Floats, Ints, Reader, Writer
+from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter
 
 LEAST_ROOM = 16
 
@@ -145,12 +145,12 @@ class Slots:
         self._cells = np.concatenate([self._cells, more])
         self.series += count
 
-    def write(self, writer: Writer) -> None:
+    def write(self, writer: StateWriter) -> None:
         writer.number(self.series, self.keep, self.slide, self.newest)
         writer.array(self.window(self.held))
 
     @classmethod
-    def read(cls, reader: Reader) -> Slots:
+    def read(cls, reader: StateReader) -> Slots:
         made = cls(reader.number(), reader.number(), reader.number())
         made.newest = reader.number()
         cells = reader.array()
