@@ -19,7 +19,8 @@ from millpond.errors import DiskFull, EngineError, PondError
 from millpond.ingest.feed import FeedOptions, FeedProgress, FeedRunner
 from millpond.ingest.intake import Origin, Receipt
 from millpond.schema import Schema
-from millpond.sources.base import RowSource, SourceBatch, open_source
+from millpond.sources.base import RowSource, SourceBatch
+from millpond.sources.registry import open_source
 
 QUICK = FeedOptions(most_rows=2, idle=timedelta(milliseconds=1), retry_first=timedelta(0))
 
