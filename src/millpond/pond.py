@@ -10,11 +10,13 @@ is taken at the first change, never to read.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -146,6 +148,20 @@ def _half_made(name: str) -> bool:
     )
 
 
+_open: weakref.WeakSet[Pond] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Close what was left open when the interpreter ends: threads that still run then keep DuckDB's objects alive, and it
+    complains about each of them. A forked child leaves alone what it inherited."""
+    for pond in list(_open):
+        with contextlib.suppress(Exception):  # nobody is left to be told; everything accepted is durable
+            pond.close()
+
+
+atexit.register(_close_all)
+
+
 class Pond(ProcessBound):
     """An open pond. Get one from `connect`; use it from any thread; close it, or use it in a `with`."""
 
@@ -172,6 +188,7 @@ class Pond(ProcessBound):
         self._pipeline: Pipeline | None = None
         self._owned = False
         self._closed = False
+        _open.add(self)
 
     # -- asking and telling -----------------------------------------------------------------------------------------
 
