@@ -342,6 +342,8 @@ def phase_text(pipeline: dict[str, Any] | None) -> str:
         return "no pipeline"
     if pipeline["state"] == "starting":
         return "starting Spark"
+    if pipeline["state"] == "retrying":
+        return "Spark failed, trying again"
     return f"{pipeline['ticks']} ticks" if pipeline["ticks"] else "nothing to archive yet"
 
 

@@ -20,6 +20,7 @@
     ├── LimitExceeded       (RuntimeError)  a statement is longer, or takes more time or memory, than a setting allows
     ├── Cancelled           (RuntimeError)  a statement was stopped before it was done
     └── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
+        ├── SparkDied
         └── JavaMissing
 
 An error has a `primary` line (a lower-case fact naming the kind of thing and its name), an optional `detail` (facts, as
@@ -304,6 +305,20 @@ class EngineError(MillpondError, RuntimeError):
     """Spark or DuckDB could not do its part."""
 
     code = "engine_error"
+
+
+class SparkDied(EngineError):
+    """The process in which Spark runs has ended."""
+
+    code = "spark_died"
+
+    def __init__(self, how: str, log: str) -> None:
+        super().__init__(
+            "Spark has ended unexpectedly",
+            detail=how,
+            hint="Try again: Spark is then started anew. If it happens again, look for the reason in the system's log"
+            f" (too little memory?) and in {log}.",
+        )
 
 
 class JavaMissing(EngineError):

@@ -199,12 +199,12 @@ def test_who_waits_for_spark_is_told(pond: str, monkeypatch: pytest.MonkeyPatch)
     """Without starting it: the start fails right after it is announced."""
     from millpond.spark import session
 
-    def fail(_builder: object) -> None:
+    def fail(*_: object) -> bool:
         raise RuntimeError("no room")
 
     monkeypatch.setattr(session, "_session", None)
     monkeypatch.setattr(session, "find_java", lambda: "java")
-    monkeypatch.setattr(session, "_launch", fail)
+    monkeypatch.setattr(session.jvm, "launch", fail)
     result = run("sql", "--pond", pond, "SELECT count(*) FROM range(3)")
     assert result.stderr.splitlines()[:2] == [
         "starting Spark, because function range is only proved on Spark; some seconds to a minute",

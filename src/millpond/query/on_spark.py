@@ -23,7 +23,7 @@ from millpond.query.instant import put_instant
 from millpond.query.plan import Fetched, Plan, ordered
 from millpond.query.relation import SPARK, as_now, through_window, united
 from millpond.schema import Schema, with_seq
-from millpond.spark.session import spark_message
+from millpond.spark.session import is_live, lost, spark_message
 from millpond.sql.spark_text import check_spark_text
 from millpond.table.store import tail_table
 
@@ -47,12 +47,15 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
     except Exception as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from None
+        if (death := lost(session, error)) is not None:
+            raise death from error  # not tried again: it may be this query that took all the memory
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
         raise
     finally:
-        for view in views:
-            session.catalog.dropTempView(view)
+        if is_live(session):
+            for view in views:
+                session.catalog.dropTempView(view)
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 A session costs seconds and a JVM; nothing outside this module starts one, and nothing starts one to answer a small
 question or print help.
+
+The JVM may die at any time (killed by hand, or by a system short of memory). Whoever asks for the session next gets a new
+one. Whoever was using the old one asks `lost` after an error, or `is_live` while waiting, and tells it by `SparkDied`.
 """
 
 from __future__ import annotations
@@ -20,15 +23,18 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from millpond.errors import EngineError, JavaMissing
+from millpond.errors import EngineError, JavaMissing, SparkDied
+from millpond.spark import jvm
 from millpond.sql.translate import SPARK_SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+_LAST_MOMENT = 2.0  # seconds that a dying JVM may need after its connections were closed
 _lock = threading.Lock()
 _session: SparkSession | None = None
+_handler: Any = None  # of Ctrl-C, before Spark took it
 _log = logging.getLogger("millpond.spark")
 
 _SETTINGS = {
@@ -96,7 +102,27 @@ def _java_version(java: str) -> int | None:
 
 def running() -> bool:
     """Whether this process has a session."""
-    return _session is not None
+    return _session is not None and is_live(_session)
+
+
+def is_live(session: SparkSession) -> bool:
+    """Whether `session` can still be used."""
+    return session is _session and jvm.lives() and session.sparkContext._jsc is not None
+
+
+def lost(session: SparkSession, error: BaseException | None = None) -> SparkDied | None:
+    """The error to tell if the JVM of `session` has died; None if it has not.
+
+    `error` is what was raised in the use of it. If that is not an answer of the JVM, the connection may have been lost a
+    moment before the process ended: that is waited for.
+    """
+    if is_live(session) and error is not None and not _is_answer(error):
+        jvm.wait_for_end(_LAST_MOMENT)
+    return None if is_live(session) else SparkDied(jvm.how_it_ended(), str(log_path()))
+
+
+def _is_answer(error: BaseException) -> bool:
+    return type(error).__module__.startswith("pyspark.errors") or type(error).__name__ == "Py4JJavaError"
 
 
 def get_session(
@@ -108,11 +134,11 @@ def get_session(
     """
     global _session
     with _lock:
-        if _session is not None:
+        if _session is not None and is_live(_session):
             return _session
+        _clear()
         find_java()
         _log.info("starting Spark, because %s; some seconds to a minute", why)
-        before = signal.getsignal(signal.SIGINT)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # Workers must find this very package, also when it runs from a source tree.
@@ -127,52 +153,58 @@ def get_session(
         settings["spark.sql.shuffle.partitions"] = str(partitions or os.cpu_count() or 2)
         for key, value in settings.items():
             builder = builder.config(key, value)
+        before = signal.getsignal(signal.SIGINT)
+        fresh = False
         try:
-            _launch(builder)
-            _session = builder.getOrCreate()
+            fresh = jvm.launch({key: str(value) for key, value in builder._options.items()}, log_path())
+            started = builder.getOrCreate()
+            started.sparkContext.setLogLevel("ERROR")
+            jvm.quieten(started)
             for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
                 # They print the stack of the JVM as JSON; an error is told once, in words.
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         except Exception as error:
+            if fresh or not jvm.lives():
+                jvm.forget()  # half a start must not be in the way of the next
             raise EngineError(
                 "Spark could not be started",
                 detail=spark_message(error),
                 hint=f"Check the Java installation; Spark's own words are in {log_path()}.",
             ) from error
-        _session.sparkContext.setLogLevel("ERROR")
-        _keep_handler(_session, before)
+        atexit.register(_delete_log)
+        _keep_handler(before)
+        _session = started
         return _session
 
 
-def _keep_handler(session: SparkSession, before: Any) -> None:
+def _clear() -> None:
+    """Forget a session that cannot be used any more."""
+    global _session
+    if _session is None:
+        return
+    if not jvm.lives():
+        _log.warning("Spark has ended unexpectedly: %s It is started again", jvm.how_it_ended())
+        jvm.forget()
+    _session = None
+
+
+def _keep_handler(before: Any) -> None:
     """PySpark replaces the handler of Ctrl-C by one that cancels its jobs; the one there was must be heard too, first."""
+    global _handler
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         return
+    if before is not _interrupted:
+        _handler = before
+    signal.signal(signal.SIGINT, _interrupted)
 
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        try:
-            before(number, frame)
-        finally:
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    try:
+        _handler(number, frame)
+    finally:
+        session = _session
+        if session is not None and is_live(session):
             session.sparkContext.cancelAllJobs()
-
-    signal.signal(signal.SIGINT, interrupted)
-
-
-def _launch(builder: SparkSession.Builder) -> None:
-    """Start the JVM with its own words (banners, warnings) going to a log file instead of the user's terminal."""
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
-
-    if SparkContext._gateway is not None:
-        return
-    conf = SparkConf()
-    for key, value in builder._options.items():
-        conf.set(key, str(value))
-    with open(log_path(), "ab") as log:
-        launch: Any = launch_gateway
-        gateway = launch(conf, {"stdout": log, "stderr": log})
-    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
-    atexit.register(lambda: log_path().unlink(missing_ok=True))
 
 
 def log_path() -> Path:
@@ -180,13 +212,36 @@ def log_path() -> Path:
     return Path(tempfile.gettempdir()) / f"millpond-spark-{os.getpid()}.log"
 
 
+def _delete_log() -> None:
+    log_path().unlink(missing_ok=True)
+
+
 def stop_session() -> None:
-    """Stop the process's session and its JVM."""
+    """Stop the process's session. Its JVM waits for the next one, and ends with the process."""
     global _session
     with _lock:
-        if _session is not None:
-            _session.stop()
-            _session = None
+        if _session is None:
+            return
+        session, _session = _session, None
+        try:
+            if jvm.lives():
+                session.stop()
+        except Exception:
+            if not jvm.wait_for_end(_LAST_MOMENT):
+                raise
+        if not jvm.lives():
+            jvm.forget()
+
+
+def _leave_to_parent() -> None:
+    """In a forked child: Spark is the parent's."""
+    global _lock, _session
+    _lock = threading.Lock()
+    _session = None
+    jvm.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def spark_message(error: BaseException) -> str:

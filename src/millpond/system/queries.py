@@ -22,7 +22,11 @@ QUERY, VIEW = "continuous query", "streaming view"
     [
         ("name", "STRING", "its name"),
         ("kind", "STRING", "`continuous query` or `streaming view`"),
-        ("state", "STRING", "`running`, `paused` or `failed`"),
+        (
+            "state",
+            "STRING",
+            "`running`, `paused`, `failed`, or `waiting` while the pipeline of this process does not work",
+        ),
         (
             "evaluating_since",
             "TIMESTAMP",
@@ -43,7 +47,7 @@ QUERY, VIEW = "continuous query", "streaming view"
         ),
         ("range", "STRING", "how long results are kept; NULL if only those of the last instant"),
         ("reads", "STRING", "the relations it reads"),
-        ("problem", "STRING", "why it failed, or what is wrong with keeping its results"),
+        ("problem", "STRING", "why it failed or waits, or what is wrong with keeping its results"),
         ("sql", "STRING", "its SELECT"),
     ],
 )
@@ -51,13 +55,14 @@ def queries(reading: Reading) -> Iterator[Row]:
     network = reading.host.network
     since = evaluating(reading.host)
     watermarks = _watermarks(reading)
+    broken = _broken(reading.host)
     for query in reading.catalog.queries.values():
         outlet = network.outlet(query.name)
         table, progress = query.table, outlet.progress
         yield {
             "name": query.name,
             "kind": VIEW if query.view else QUERY,
-            "state": _state(network, query),
+            "state": "waiting" if broken and _state(network, query) == "running" else _state(network, query),
             "evaluating_since": since.get(query.name),
             "sample": "realtime" if query.slide is None else describe(query.slide),
             "stream_operator": query.form,
@@ -69,7 +74,7 @@ def queries(reading: Reading) -> Iterator[Row]:
             "lag_seconds": _lag(query, watermarks),
             "range": _kept(query),
             "reads": ", ".join(query.reads),
-            "problem": network.problem(query),
+            "problem": network.problem(query) or (None if query.paused else broken),
             "sql": " ".join(query.sql.split()),
         }
 
@@ -82,6 +87,13 @@ def evaluating(host: Host) -> Mapping[str, datetime]:
     ):  # the oldest first: a query can be under way in several shards
         found.setdefault(each.query.removeprefix(PREFIX), moment(each.since))
     return found
+
+
+def _broken(host: Host) -> str | None:
+    """Why the pipeline evaluates nothing at present, if it was started here."""
+    pipeline = host.pipeline
+    problem = None if pipeline is None else pipeline.error or pipeline.problem
+    return None if problem is None else str(problem)
 
 
 def _state(network: Network, query: ContinuousQuery) -> str:

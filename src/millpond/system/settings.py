@@ -41,9 +41,13 @@ def _text(value: object) -> str:
         ("path", "STRING", "its folder"),
         ("written", "BOOLEAN", "whether a process writes it now"),
         ("owned", "BOOLEAN", "whether that is this process"),
-        ("pipeline", "STRING", "`starting`, `running`, `stopped` or `failed`"),
+        (
+            "pipeline",
+            "STRING",
+            "`starting`, `running`, `retrying` (Spark has failed and is started again), `stopped` or `failed`",
+        ),
         ("ticks", "BIGINT", "ticks of the pipeline that had work to do"),
-        ("problem", "STRING", "why the pipeline failed"),
+        ("problem", "STRING", "why the pipeline failed or is retrying"),
     ],
 )
 def pond(reading: Reading) -> Iterator[Row]:
@@ -54,9 +58,11 @@ def pond(reading: Reading) -> Iterator[Row]:
         row["pipeline"] = (
             "failed" if pipeline.error
             else "stopped" if not pipeline.alive
+            else "retrying" if pipeline.problem
             else "running" if pipeline.ready.is_set()
             else "starting"
         )  # fmt: skip
         row["ticks"] = pipeline.ticks
-        row["problem"] = str(pipeline.error) if pipeline.error else None
+        problem = pipeline.error or pipeline.problem
+        row["problem"] = str(problem) if problem else None
     yield row

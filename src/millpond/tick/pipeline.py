@@ -4,32 +4,41 @@ One streaming query serves the whole pond, however many tables and continuous qu
 from plan to commit, so whoever else changes the archive (an UPDATE, say) waits for the end of the tick.
 
 If Spark fails, the tick's results are discarded: nothing was committed, its files are strays, and the rows are still in
-the log. The query is started again, a few times with growing pauses, then the pipeline stops with the error.
+the log. The query is started again, a few times with growing pauses, then the pipeline stops with the error. The same goes
+for a JVM that dies, while a tick runs, between ticks, or while it starts: Spark is started again first. `problem` says what
+is wrong until a tick has succeeded.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from millpond.durable import make_folder
-from millpond.errors import DiskFull, EngineError, MillpondError
+from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError
 from millpond.network.run.task import ShardTask
-from millpond.spark.session import get_session, spark_message
+from millpond.spark.session import get_session, is_live, lost, spark_message
 from millpond.table.work import CompactTask
 from millpond.tick.task_result import TaskResult, Work, decode_result
 
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
+_LONGEST_PAUSE = 30.0  # seconds between two tries; they begin with one second and double
+_STEADY = 60.0  # seconds after which a Spark that has nothing to do counts as one that works
 _LOOK = 0.1  # seconds between looks at whether Spark failed or the pipeline is to stop
+_LOOK_IDLE = 1.0  # between looks at whether Spark lives while nothing is due
 _WHY = "the pipeline runs on it"
 
+
+_log = logging.getLogger("millpond.pipeline")
 
 Goal = Callable[[], bool]
 
@@ -75,11 +84,14 @@ class Pipeline:
         self._goal: Goal = _never  # of the last flush asked for; it includes those of the others
         self._begun = 0  # ticks, also those with nothing to do
         self._ended = 0
-        self._results: dict[int, str] | None = None
+        self._results: dict[int, str] | Exception | None = None
         self._arrived = threading.Event()
+        self._session: Any = None  # that the query runs in
         self._query: Any = None
+        self._since = 0.0  # when the query was started
         self._number = 0
-        self.error: MillpondError | None = None
+        self.error: MillpondError | None = None  # why the pipeline stopped
+        self.problem: MillpondError | None = None  # why it does not work at present
         self.ticks = 0
         self.durations: deque[float] = deque(maxlen=10_000)  # seconds, of the last ticks that had work
         self.ready = threading.Event()
@@ -152,25 +164,38 @@ class Pipeline:
         try:
             shutil.rmtree(self._root, ignore_errors=True)  # leavings of earlier runs: nothing in them is needed
             while not self._stopping.is_set():
+                ticks = self.ticks
                 try:
                     if self._query is None and not self._start_query():
                         return
+                    self._check_spark()
                     begin = time.monotonic()
                     busy = self._round()
-                    failures = 0
-                except MillpondError as error:
+                except _Stopped:
+                    raise
+                except Exception as error:
+                    problem = self._explained(error)
+                    self.ready.clear()  # from now on whoever waits for results evaluates the queries himself
+                    self.problem = problem
                     self._stop_query()
+                    shutil.rmtree(self._folder, ignore_errors=True)  # nothing that is still to come of it is wanted
                     failures += 1
-                    if failures >= _TRIES or (isinstance(error, EngineError) and not self.ticks and failures > 1):
-                        raise
-                    self._stopping.wait(min(30.0, 2.0**failures))
+                    if failures >= _TRIES or isinstance(problem, JavaMissing):
+                        raise problem from error
+                    _log.warning("the pipeline is interrupted and tries again: %s", problem)
+                    self._stopping.wait(min(_LONGEST_PAUSE, 2.0 ** (failures - 1)))
                     continue
+                if self.ticks > ticks or begin - self._since > _STEADY:
+                    failures = 0
+                if self.problem is not None:
+                    self.problem = None
+                    _log.warning("the pipeline goes on")
                 if not busy and self._done >= self._asked:
-                    self._wake.wait(max(0.0, begin + self._tick_seconds - time.monotonic()))
-                    self._wake.clear()
+                    self._rest(begin + self._tick_seconds)
         except _Stopped:
             pass
         except MillpondError as error:
+            _log.error("the pipeline has stopped: %s", error)
             self.error = error
         except Exception as error:  # a bug here must not leave the pond waiting for ever
             self.error = EngineError("the pipeline stopped", detail=f"{type(error).__name__}: {spark_message(error)}")
@@ -180,6 +205,28 @@ class Pipeline:
                 shutil.rmtree(self._root, ignore_errors=True)
             with self._idle:
                 self._idle.notify_all()
+
+    def _rest(self, until: float) -> None:
+        """Wait for the next tick, unless Spark dies or somebody wants the tick now."""
+        while (left := until - time.monotonic()) > 0 and not self._wake.wait(min(left, _LOOK_IDLE)):
+            if not is_live(self._session):
+                return
+        self._wake.clear()
+
+    def _check_spark(self) -> None:
+        if not is_live(self._session):
+            raise lost(self._session) or EngineError("Spark was stopped")
+
+    def _explained(self, error: Exception) -> MillpondError:
+        """The error to tell. What is neither Spark's doing nor ours to tell is a bug, and raised as it is."""
+        if isinstance(error, MillpondError):
+            return error
+        death = lost(self._session, error) if self._session is not None else None
+        if death is not None:
+            return death
+        if type(error).__module__.startswith(("pyspark", "py4j")):
+            return EngineError("Spark failed", detail=spark_message(error))
+        raise error
 
     def _round(self) -> bool:
         """One tick, if there is anything to do. Returns whether there may be more to archive at once."""
@@ -213,12 +260,14 @@ class Pipeline:
             waited += _LOOK
             if self._stopping.is_set():
                 raise _Stopped
-            problem = self._query.exception() if not self._query.isActive else None
+            self._check_spark()
             if not self._query.isActive:
-                raise _failure(problem)
+                raise _failure(self._query.exception())
             if waited > _PATIENCE:
                 raise EngineError(f"a tick took longer than {_PATIENCE:.0f} seconds")
         assert self._results is not None
+        if isinstance(self._results, Exception):
+            raise lost(self._session, self._results) or _failure(self._results)
         if sorted(self._results) != list(range(len(tasks))):
             raise EngineError(f"Spark answered {len(self._results)} of {len(tasks)} tasks")
         return [decode_result(self._results[i]) for i in range(len(tasks))]
@@ -238,6 +287,7 @@ class Pipeline:
             return False
         from millpond.tick.source import FORMAT, TickSource
 
+        self._session = session
         self._run = uuid.uuid4().hex[:8]
         self._folder = self._root / self._run
         self._number = 0
@@ -247,27 +297,33 @@ class Pipeline:
         stream = stream.option("run", self._run).option("slots", str(session.sparkContext.defaultParallelism))
         self._query = (
             stream.load()
-            .writeStream.foreachBatch(self._collect)
+            .writeStream.foreachBatch(partial(self._collect, self._run))
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .trigger(processingTime="0 seconds")
             .start()
         )
+        self._since = time.monotonic()
         self.ready.set()
         return True
 
-    def _collect(self, frame: Any, _batch: int) -> None:
+    def _collect(self, run: str, frame: Any, _batch: int) -> None:
         """Called by Spark for each batch, which is one tick."""
-        rows = frame.collect()
-        self._results = {row["task"]: row["result"] for row in rows}
-        self._arrived.set()
+        results: dict[int, str] | Exception
+        try:
+            results = {row["task"]: row["result"] for row in frame.collect()}
+        except Exception as error:  # raised here it would reach us as a text within texts, and py4j would print it
+            results = error
+        if run == self._run:  # else the query was given up, and its numbers mean other ticks now
+            self._results = results
+            self._arrived.set()
 
     def _stop_query(self) -> None:
         query, self._query = self._query, None
-        if query is not None:
+        if query is not None and is_live(self._session):
             try:
                 query.stop()
-            except Exception as error:  # stopping what already failed
-                self.error = self.error or EngineError("Spark did not stop", detail=spark_message(error))
+            except Exception as error:  # it has failed already; the reason was told
+                _log.info("the streaming query did not stop: %s", spark_message(error))
 
 
 def _failure(problem: BaseException | None) -> MillpondError:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import millpond.tick.pipeline as pipelines
-from millpond.errors import EngineError
+from millpond.errors import EngineError, JavaMissing
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 from millpond.tick.pipeline import Pipeline
@@ -60,6 +60,7 @@ def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return True
 
     monkeypatch.setattr(pipeline, "_start_query", start_query)
+    monkeypatch.setattr(pipelines, "is_live", lambda _: True)
     pipeline.start()
     flushed: list[Exception] = []
 
@@ -104,3 +105,41 @@ def test_a_start_of_spark_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.
     pipeline._thread.join()
     assert pipeline.error is None
     assert (tmp_path / "run").exists(), "it touched what is no longer its own"
+
+
+def test_a_start_that_keeps_failing_is_tried_some_times_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A JVM that died while it started ended the pipeline at the second time."""
+    tried: list[str | None] = []
+
+    def fail(*_: object, **__: object) -> object:
+        tried.append(str(pipeline.problem) if pipeline.problem else None)
+        raise EngineError("Spark could not be started")
+
+    monkeypatch.setattr(pipelines, "get_session", fail)
+    monkeypatch.setattr(pipelines, "_LONGEST_PAUSE", 0.0)
+    pipeline = make(Owner(), tmp_path)
+    pipeline.start()
+    with pytest.raises(EngineError, match="Spark could not be started"):
+        pipeline.flush(SOON)
+    pipeline._thread.join()
+    assert tried == [None, *["Spark could not be started"] * 4]
+    assert not pipeline.ready.is_set()
+    with pytest.raises(EngineError, match="Spark could not be started"):  # whoever comes later is told too
+        pipeline.beat(SOON)
+
+
+def test_a_missing_java_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def fail(*_: object, **__: object) -> object:
+        tried.append(1)
+        raise JavaMissing("Java 17 or newer was not found")
+
+    monkeypatch.setattr(pipelines, "get_session", fail)
+    pipeline = make(Owner(), tmp_path)
+    pipeline.start()
+    with pytest.raises(JavaMissing):
+        pipeline.flush(SOON)
+    assert tried == [1]
