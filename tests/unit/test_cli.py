@@ -146,7 +146,7 @@ def test_status_names_the_writer(pond: str) -> None:
         assert run("sql", "--pond", pond, "SELECT count(*) FROM r").exit_code == 0
         refused = run("sql", "--pond", pond, "INSERT INTO r VALUES (3, 'c', 10)")
         assert refused.exit_code == 1
-        assert refused.stderr.startswith('error: pond "pond" is being written by another process\n')
+        assert refused.stderr.startswith('error: pond "pond" is being written by another Pond object of this process\n')
 
 
 def test_the_live_line() -> None:
