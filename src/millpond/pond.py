@@ -120,6 +120,9 @@ def _check_folder(folder: Path, create: bool) -> None:
         )
     if not create:
         raise NotAPond(f'there is no pond at "{folder}"', hint="CREATE a table there first, or check the path.")
+    above = next((p for p in folder.resolve().parents if p.exists() and not p.is_dir()), None)
+    if above is not None:
+        raise NotAPond(f'no pond can be made at "{folder}": "{above}" is a file', hint="Check the path.")
     make_folder(folder.resolve())
     catalog_file.save(Catalog(), folder)
     write_sealed(folder / MARKER, {"format": FORMAT, "id": str(uuid.uuid4())})

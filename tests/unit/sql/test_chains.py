@@ -46,12 +46,21 @@ def test_a_chain_of_unions_keeps_its_order(count: int) -> None:
         assert depth(tree) < 20
 
 
-def test_what_is_not_associative_stays_as_it_was() -> None:
-    distinct = " UNION ".join(f"SELECT {i} AS a" for i in range(100))
-    mixed = "SELECT 0 AS a" + "".join(f" {'UNION' if i == 50 else 'UNION ALL'} SELECT {i} AS a" for i in range(100))
-    for sql in (distinct, mixed):
-        assert depth(query(sql)) > 50
-        assert query(sql).sql("spark") == sql
+def test_a_chain_of_unions_without_duplicates_too() -> None:
+    sql = " UNION ".join(f"SELECT {i} AS a" for i in range(100))
+    assert depth(query(sql)) < 20
+    assert query(sql).sql("spark") == sql
+
+
+@pytest.mark.parametrize("place", [1, 50, 98, 99])
+def test_what_is_not_associative_stays_as_it_was(place: int) -> None:
+    words = ["UNION" if i == place else "UNION ALL" for i in range(100)]
+    mixed = "SELECT 0 AS a" + "".join(f" {word} SELECT {i} AS a" for i, word in enumerate(words))
+    assert query(mixed).sql("spark") == mixed
+    removed = [node for node in query(mixed).find_all(exp.Union) if node.args.get("distinct")]
+    assert len(removed) == 1
+    assert len(list(removed[0].this.find_all(exp.Select))) == place + 1  # all that stand before it, and one after it
+    assert len(list(removed[0].expression.find_all(exp.Select))) == 1
 
 
 def test_long_chains_are_answered(tmp_path: Path) -> None:
@@ -59,12 +68,16 @@ def test_long_chains_are_answered(tmp_path: Path) -> None:
         db.sql("CREATE TABLE t (a INT)")
         db.sql("INSERT INTO t VALUES (7), (9999), (NULL)")
         either = " OR ".join(f"a = {i}" for i in range(2000))
-        neither = " AND ".join(f"a <> {i}" for i in range(2000))
+        neither = " AND ".join(f"a <> {i}" for i in range(500))
         assert db.sql(f"SELECT a FROM t WHERE {either}").rows() == [(7,)]
         assert db.sql(f"SELECT a FROM t WHERE {neither}").rows() == [(9999,)]
         union = " UNION ALL ".join(f"SELECT {i} AS a" for i in range(600))
         assert db.sql(f"SELECT count(*) AS n, sum(a) AS s FROM ({union})").rows() == [(600, 600 * 599 // 2)]
         assert sorted(db.sql(union).rows())[-1] == (599,)
+        distinct = " UNION ".join(f"SELECT {i % 10} AS a" for i in range(200))
+        assert sorted(db.sql(distinct).rows()) == [(i,) for i in range(10)]
+        assert len(db.sql(f"{distinct} UNION ALL SELECT 1 AS a")) == 11
+        assert len(db.sql(f"SELECT 1 AS a UNION ALL {distinct}")) == 10
 
 
 def test_too_many_selects_are_refused() -> None:
