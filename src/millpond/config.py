@@ -36,6 +36,8 @@ class Config:
     statement_length  characters that one call of `sql` may have
     query_time      how long a one-time query may run; 0 is no limit, which is right where its user can press Ctrl-C: a
                     server sets it
+    evaluation_time  how long the engine may take for one query at one instant; beyond it a continuous query stops, with that as
+                    its problem; 0 is no limit
     query_memory    bytes that the embedded engine may take for all queries together, and that one result may take; beyond it
                     the engine goes to disk, for up to four times as much, and then fails; 0 is half of the machine's memory
     """
@@ -54,14 +56,16 @@ class Config:
     privileged: bool = True
     statement_length: int = 16 << 20
     query_time: timedelta = timedelta(0)
+    evaluation_time: timedelta = timedelta(seconds=60)
     query_memory: int = 0
 
     def __post_init__(self) -> None:
         for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes", "statement_length"):
             if getattr(self, name) < 1:
                 raise CatalogError(f"setting {name} must be at least 1, not {getattr(self, name)}")
-        if self.query_time < timedelta(0):
-            raise CatalogError(f"setting query_time cannot be {self.query_time}", hint="Use 0 for no limit.")
+        for name in ("query_time", "evaluation_time"):
+            if getattr(self, name) < timedelta(0):
+                raise CatalogError(f"setting {name} cannot be {getattr(self, name)}", hint="Use 0 for no limit.")
         if self.query_memory and self.query_memory < LEAST_MEMORY:
             raise CatalogError(
                 f"setting query_memory cannot be {self.query_memory}",

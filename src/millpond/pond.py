@@ -3,9 +3,11 @@
     rows -> ingest -> table (log, tail, archive) <- query <- SQL
                           ^ archive work, by tick (Spark) or in place
 
-Threads. Any thread may ask and append. Changes of definitions and archive work are serialised by `work`, which may be held
-for seconds; asking and appending never wait for it. A table's own lock orders its appends. The writer lock of the folder
-is taken at the first change, never to read.
+Threads. Any thread may ask and append. `round` is held by a tick from plan to commit, and by whoever rewrites the archive:
+there is one at a time, and it may take as long as evaluations do. `work` guards definitions and commits; it is held for moments
+by a tick and for as long as it takes by a statement that changes definitions. Asking and appending wait for neither. Who needs
+both takes `round` first. A table's own lock orders its appends. The writer lock of the folder is taken at the first change,
+never to read.
 """
 
 from __future__ import annotations
@@ -172,7 +174,9 @@ class Pond(ProcessBound):
         self.folder = folder.resolve()
         self.config = config
         self.clock = clock
+        self.round = threading.RLock()
         self.work = threading.RLock()
+        self._deleting: list[Path] = []  # folders of dropped tables, which a round under way may still use
         self._opened = threading.RLock()  # guards the dictionaries below; held for moments only
         self.catalog = catalog_file.load(self.folder)
         self.local = Local(self.folder, memory=config.query_memory)
@@ -275,7 +279,7 @@ class Pond(ProcessBound):
         if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
             self._pipeline.beat()
             return
-        with self.work, disk_errors(self.folder):
+        with self.round, disk_errors(self.folder):
             self.network.tick()
 
     def _meanwhile(self) -> None:
@@ -286,7 +290,7 @@ class Pond(ProcessBound):
         if pipeline.error is not None:
             raise pipeline.error
         if pipeline.alive and not pipeline.ready.is_set():
-            with self.work:
+            with self.round:
                 if not self._closed:
                     self.network.tick()
 
@@ -410,7 +414,7 @@ class Pond(ProcessBound):
 
     def archive_in_place(self) -> None:
         """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
-        with self.work, disk_errors(self.folder):
+        with self.round, disk_errors(self.folder):
             goal = self._all_archived()
             reached = False
             while tasks := self.next_tasks(force=True):
@@ -429,28 +433,51 @@ class Pond(ProcessBound):
         )
 
     def next_tasks(self, *, force: bool) -> Sequence[Work]:
-        """Called by the pipeline under `work`: what is due now. Shards of continuous queries first, then the archive."""
+        """Called by the holder of the round: what is due now. Shards of continuous queries first, then the archive."""
         self.network.advance_idle_tables()
         plan = self.network.plan()
         if plan is not None and not plan.tasks:
             self.network.finish(plan, [])  # needs no worker; at once, so that its rows can be archived in this round
             plan = None
         self._plan = plan
-        tables = list(self.streams().values())
-        self._keeper.expire(tables)
-        self._keeper.clean(tables)
-        self._round = self._keeper.plan(tables, force=force)
+        with self.work:
+            self._delete_dropped()
+            tables = list(self.streams().values())
+            self._keeper.expire(tables)
+            self._keeper.clean(tables)
+            self._round = self._keeper.plan(tables, force=force)
         return [*(plan.tasks if plan is not None else ()), *self._round.tasks]
 
     def commit_results(self, results: Sequence[TaskResult]) -> None:
-        """Called by the pipeline under `work`: what came out of the tasks last handed out."""
+        """Called by the holder of the round: what came out of the tasks last handed out."""
         assert self._round is not None
         plan, self._plan = self._plan, None
         if plan is not None:
             self.network.finish(plan, [r.path for r in results if isinstance(r, ShardEvaluated)])
         files = [r.files for r in results if isinstance(r, FilesWritten)]
-        if files:
-            self._keeper.commit(self._round, files, self.streams().values())
+        with self.work:
+            if files:
+                self._keeper.commit(self._round, files, self.streams().values())
+            self._delete_dropped()
+
+    def settle(self) -> None:
+        """After a change of definitions, without `work`: take them up now. If a round is under way, the next one does."""
+        if self.round.acquire(blocking=False):
+            try:
+                self.network.take_up_definitions()
+                with self.work:
+                    self._delete_dropped()
+            finally:
+                self.round.release()
+
+    def delete_folder(self, folder: Path) -> None:
+        """Delete the folder of a dropped table, once no round uses it any more."""
+        self._deleting.append(folder)
+
+    def _delete_dropped(self) -> None:
+        """As the holder of the round, when none of its tasks runs."""
+        while self._deleting:
+            delete_folder(self._deleting.pop(), self.folder)
 
     # -- state ------------------------------------------------------------------------------------------------------
 
@@ -477,7 +504,8 @@ class Pond(ProcessBound):
         self.triggers.close()
         if self._pipeline is not None:
             self._pipeline.stop()
-        with self.work:  # who waits for results may be evaluating
+        with self.round, self.work:  # who waits for results may be evaluating
+            self._delete_dropped()
             for table in self._streams.values():
                 table.close()
             self.network.close()

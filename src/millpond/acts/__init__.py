@@ -41,9 +41,13 @@ _ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
 def run(pond: Pond, statement: st.Statement) -> Result:
     """Carry out a statement; an error about it says where in its text."""
     require(pond.config, statement.privilege)
+    before = pond.catalog
     try:
-        return _ACTS[type(statement)](pond, statement)
+        result = _ACTS[type(statement)](pond, statement)
     except SqlError as error:
         if error.span is None:
             raise
         raise error.at(statement.sql, error.span) from error.__cause__
+    if pond.owned and pond.catalog is not before:
+        pond.settle()
+    return result

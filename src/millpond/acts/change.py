@@ -126,7 +126,7 @@ def _change(
         select = select.select(exp.alias_(exp.cast(value.copy(), str(column.type), dialect="spark"), name))
     if where is not None:
         select = select.where(where.copy())
-    with pond.work:
+    with pond.round, pond.work:  # no tick may read the files that are rewritten
         if isinstance(target, StreamingTable):
             pond.archive_in_place()
             table = pond.stream(target.name)

@@ -46,7 +46,13 @@ def create(pond: Pond, statement: st.CreateQuery) -> Result:
             query = replace(query, start=to_ticks(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
         query = replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog))
         query = _with_columns(pond, query, prepared, statement)
-        _add(pond, query)
+        pond.change_catalog(catalog.with_query(query))
+        try:
+            pond.network.note_definitions()
+        except BaseException:
+            _remove(pond, query)
+            raise
+    _begin(pond, query)
     return Result(message=f'{noun} "{name}" created')
 
 
@@ -60,18 +66,19 @@ def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
     return query
 
 
-def _add(pond: Pond, query: ContinuousQuery) -> None:
-    before = pond.catalog
-    pond.change_catalog(before.with_query(query))
-    try:
-        pond.network.apply_definitions()
-        failure = pond.network.failure(query)
-        if failure is not None:
-            raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
-    except BaseException:
-        pond.change_catalog(pond.catalog.without_query(query.name))
-        pond.network.apply_definitions()
-        raise
+def _begin(pond: Pond, query: ContinuousQuery) -> None:
+    """Take up a new query now, if no tick is under way, so that one that cannot begin is not made."""
+    pond.settle()
+    failure = pond.network.failure(query)
+    if failure is not None:
+        with pond.work:
+            _remove(pond, query)
+        raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
+
+
+def _remove(pond: Pond, query: ContinuousQuery) -> None:
+    pond.change_catalog(pond.catalog.without_query(query.name))
+    pond.network.note_definitions()
 
 
 def _reads(prepared: Prepared) -> tuple[str, ...]:
@@ -113,7 +120,7 @@ def alter(pond: Pond, statement: st.AlterQuery) -> Result:
         prepare(changed, catalog)
         check_readers(catalog, catalog.with_query(changed), query.name)
         pond.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
-        pond.network.apply_definitions()
+        pond.network.note_definitions()
     return Result(message=f'{pond.catalog.kind(query.name)} "{query.name}" altered')
 
 
@@ -152,7 +159,7 @@ def pause(pond: Pond, statement: st.PauseQuery) -> Result:
         query = _named(pond.catalog, statement.name, view=statement.view)
         failed = pond.network.failure(query) is not None
         if not statement.pause and pond.network.acknowledge(query) and not query.paused and not failed:
-            pond.network.apply_definitions()
+            pond.network.note_definitions()
             return Result(message=f'the missing results of "{query.name}" are acknowledged')
         if query.paused == statement.pause and not failed:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
@@ -160,7 +167,7 @@ def pause(pond: Pond, statement: st.PauseQuery) -> Result:
         pond.change_catalog(replace(pond.catalog.with_query(changed), made=pond.catalog.made))
         if not statement.pause:
             pond.network.begin_anew(query)
-        pond.network.apply_definitions()
+        pond.network.note_definitions()
     return Result(message=f'"{query.name}" {"paused" if statement.pause else "resumed"}')
 
 
@@ -172,7 +179,7 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
     kind = statement.kind
     outlet = pond.network.outlet(query.name)
     pond.change_catalog(catalog.without_query(query.name))
-    pond.network.apply_definitions()
+    pond.network.note_definitions()
     pond.network.discard_results(outlet)
     return Result(message=f'{kind} "{query.name}" dropped')
 

@@ -156,9 +156,9 @@ def drop(pond: Pond, statement: st.Drop) -> Result:
         pond.change_catalog(catalog.without(found.name))
         pond.forget(found.name)
         if isinstance(found, StreamingTable):
-            delete_folder(pond.folder / "tables" / found.folder, pond.folder)
+            pond.delete_folder(pond.folder / "tables" / found.folder)
         elif isinstance(found, StandardTable) and found.postgres is None:
-            delete_folder(pond.folder / "standard" / found.folder, pond.folder)
+            pond.delete_folder(pond.folder / "standard" / found.folder)
     return Result(message=f'{kind_of(found)} "{found.name}" dropped')
 
 

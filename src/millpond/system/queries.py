@@ -140,9 +140,9 @@ def _lag(query: ContinuousQuery, watermarks: Mapping[str, float | None]) -> floa
 )
 def state(reading: Reading) -> list[Row]:
     host = reading.host
-    with host.work:  # a tick changes what is held
+    with host.round:  # a tick changes what is held
         if host.owned:
-            host.network.apply_definitions()
+            host.network.take_up_definitions()
         return state_rows(host.network)
 
 

@@ -46,7 +46,7 @@ class Host(Protocol):
     """What system tables ask of their pond. All of it is only read."""
 
     folder: Path
-    work: threading.RLock
+    round: threading.RLock
     config: Config
     clock: Clock
     catalog: Catalog

@@ -1,7 +1,8 @@
 """The pipeline: a thread that plans a tick, hands it to the streaming query, and commits what comes back.
 
-One streaming query serves the whole pond, however many tables and continuous queries it has. The pond's `work` lock is held
-from plan to commit, so whoever else changes the archive (an UPDATE, say) waits for the end of the tick.
+One streaming query serves the whole pond, however many tables and continuous queries it has. The pond's round is held from
+plan to commit, so whoever else rewrites the archive (an UPDATE, say) waits for the end of the tick; who changes definitions
+does not.
 
 If Spark fails, the tick's results are discarded: nothing was committed, its files are strays, and the rows are still in
 the log. The query is started again, a few times with growing pauses, then the pipeline stops with the error. The same goes
@@ -54,7 +55,7 @@ class _Stopped(Exception):
 class Owner(Protocol):
     """What the pipeline asks of the pond, always from the pipeline's thread."""
 
-    work: threading.RLock
+    round: threading.RLock
 
     def next_tasks(self, *, force: bool) -> Sequence[Work]:
         """The tasks that are due; also does what needs no worker (retention, cleaning)."""
@@ -233,7 +234,7 @@ class Pipeline:
         with self._idle:
             asked, goal = self._asked, self._goal
             self._begun += 1
-        with self._owner.work:
+        with self._owner.round:
             reached = goal()
             tasks = self._owner.next_tasks(force=asked > self._done)
             if tasks:

@@ -25,8 +25,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from millpond.durable import write_file
-from millpond.network.run.task import ShardTask
-from millpond.network.run.worker import worker_name
+from millpond.network.run.task import ShardTask, worker_name
 from millpond.tick.claims import Claims, Wanted
 from millpond.tick.task_result import Work, encode_result, run_task
 

@@ -44,6 +44,11 @@ _STUCK = 70  # exit code of a worker that had to be ended
 _log = logging.getLogger("millpond")
 
 
+def definition_key(folder: str, revision: int) -> str:
+    """Names one revision of a query, and never another."""
+    return f"{folder}@{revision}"
+
+
 @dataclass(frozen=True)
 class Underway:
     """An evaluation that takes longer than a second: of which query, and since when, in microseconds since 1970."""

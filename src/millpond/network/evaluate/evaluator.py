@@ -25,6 +25,7 @@ from millpond.network.aggregates.holders import worth_keeping
 from millpond.network.aggregates.running import Running
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.stream_operators import beyond, send
+from millpond.network.engine.watch import Watch, definition_key
 from millpond.network.evaluate.node import Node, Slots
 from millpond.network.plan.key_lookup import lookups
 from millpond.network.plan.kinds import (
@@ -66,9 +67,10 @@ _CONTENTS = 8  # contents of windows remembered within a step; a query that catc
 class Evaluator:
     """Not thread safe."""
 
-    def __init__(self, history: History, *, threads: int = 1) -> None:
+    def __init__(self, history: History, *, threads: int = 1, watch: Watch | None = None) -> None:
         self.history = history
         self.engine = Engine(threads)
+        self._watch = watch
         self.nodes: dict[str, Node] = {}
         self.inlets: dict[str, Inlet] = {}
         self._holding = Holding(self.inlets, history, self.engine)
@@ -306,10 +308,24 @@ class Evaluator:
         if node.error is not None:
             return None
         try:
-            return self._catch_up(node)
+            with self._watched(node.prepared):
+                return self._catch_up(node)
         except (MillpondError, MemoryError, ArithmeticError, ValueError) as error:
             node.error = str(error) or type(error).__name__
             return None
+
+    @contextlib.contextmanager
+    def _watched(self, prepared: Prepared) -> Iterator[None]:
+        """Questions to the engine are those of this query: it can be told who takes long, and stopped."""
+        if self._watch is None:
+            yield
+            return
+        with self._watch.over(prepared.name, definition_key(prepared.query.folder, prepared.query.made)) as evaluation:
+            self.engine.evaluation = evaluation
+            try:
+                yield
+            finally:
+                self.engine.evaluation = None
 
     def _inlets(self, node: Node) -> list[Inlet]:
         return [self.inlets[u.table.name] for u in node.prepared.streams]

@@ -85,9 +85,30 @@ def _together(found: list[Progress]) -> Progress:
 def evaluate(
     host: Host, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
 ) -> EvaluatedTick | None:
-    """Put together what the shards sent and evaluate the rest. None if the network has started over since the plan."""
+    """Put together what the shards sent and evaluate the rest. None if the network has started over since the plan.
+
+    The pond's lock is held to gather what is evaluated, not while it is.
+    """
     if running.whole is None or running.run_id != plan.run_id:
         return None
+    with host.work:
+        shards, seen, rows, complete = _gather(host, running, plan, outcomes)
+    sent = {**shards.sent, **running.whole.step(rows, complete)}
+    nodes = list(running.whole.nodes.values())
+    return EvaluatedTick(
+        steps={**shards.steps, **{n: s for n, s in running.steps.items() if n in running.whole.nodes}},
+        sent=sent,
+        progress={**shards.progress, **{n.prepared.query.folder: n.progress for n in nodes}},
+        failed={**shards.failed, **{n.prepared.query.folder: n.error for n in nodes if n.error is not None}},
+        seen=seen,
+    )
+
+
+def _gather(
+    host: Host, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
+) -> tuple[EvaluatedTick, dict[str, Seen], dict[str, pa.Table], dict[str, int]]:
+    """What the shards gave, how far tables are read, and by stream the rows that came and how far time is complete."""
+    assert running.whole is not None
     # Steps of the plan that have changed since: what their shards sent must not reach other queries.
     shards = _of_shards(running, plan, merged(outcomes), host.catalog)
     # A table whose readers were all dropped and made anew since the plan is read from another place now.
@@ -120,15 +141,7 @@ def evaluate(
             continue
         if now is not None:
             complete[name] = now
-    sent = {**shards.sent, **running.whole.step(rows, complete)}
-    nodes = list(running.whole.nodes.values())
-    return EvaluatedTick(
-        steps={**shards.steps, **{n: s for n, s in running.steps.items() if n in running.whole.nodes}},
-        sent=sent,
-        progress={**shards.progress, **{n.prepared.query.folder: n.progress for n in nodes}},
-        failed={**shards.failed, **{n.prepared.query.folder: n.error for n in nodes if n.error is not None}},
-        seen=seen,
-    )
+    return shards, seen, rows, complete
 
 
 def _of_shards(running: RunningQueries, plan: TickPlan, shards: Merged, catalog: Catalog) -> EvaluatedTick:

@@ -6,6 +6,10 @@ their windows filled from history.
 
 `draft` is the durable state with the changes that definitions made to it: where new queries begin, which could not be
 taken up, which are gone. Nothing here writes. The network makes the draft durable.
+
+A definition is followed in two steps. `note` says in the draft where new queries begin; it never waits for an evaluation.
+`take_up` fills their windows from history, which may take long; it belongs to whoever holds the round, like everything in
+memory here, and holds `work` only for moments.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.errors import CatalogError, MillpondError
 from millpond.event_time import Progress
 from millpond.network.engine.engine import Engine
+from millpond.network.engine.watch import Watch, definition_key
 from millpond.network.evaluate.evaluator import Evaluator, result_columns
 from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
@@ -44,6 +49,11 @@ class Step:
         return self.definition.folder
 
     @property
+    def key(self) -> str:
+        """Names this revision, and never another."""
+        return definition_key(self.definition.folder, self.definition.made)
+
+    @property
     def sends(self) -> bool:
         """Whether what it sends is the result of the query, not that of a first step."""
         return self.definition.name == self.query.name
@@ -59,9 +69,10 @@ class Step:
 
 
 class RunningQueries:
-    """Changed by `sync`, `stop` and `start_over` only, under the pond's `work` lock."""
+    """`note` and `restart` are called under the pond's `work` lock; everything else that changes something by the holder of the
+    round. `draft` and `catalog` change under `work` only."""
 
-    def __init__(self, host: Host, shelf: Shelf, kept: Path, recent: RecentFrames) -> None:
+    def __init__(self, host: Host, shelf: Shelf, kept: Path, recent: RecentFrames, watch: Watch) -> None:
         self.draft = State()
         self.whole: Evaluator | None = None  # evaluates what no shard key serves
         self.past: Past | None = None
@@ -74,45 +85,111 @@ class RunningQueries:
         self._shelf = shelf
         self._kept = kept
         self._recent = recent
+        self._watch = watch
         self._ready: dict[ContinuousQuery, Prepared] = {}  # prepared, and not taken up yet
         self._parts: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
-        self._synced: Catalog | None = None
+        self._synced: Catalog | None = None  # the catalog that was taken up last
+        self._noted: Catalog | None = None  # the catalog that the draft follows
         self._asker: Engine | None = None
 
     # -- what runs --------------------------------------------------------------------------------------------------
 
     @property
     def in_sync(self) -> bool:
-        """Whether the catalog has not changed since the last `sync`."""
+        """Whether the catalog has not changed since the last `take_up`."""
         return self._host.catalog is self._synced
 
-    def sync(self) -> None:
-        """Follow the catalog: let go of what is dropped, paused or altered, take up what is new."""
+    def note(self) -> None:
+        """Follow the catalog in the draft: forget queries that were dropped, note where new ones begin."""
         catalog = self._host.catalog
-        if self._synced is not None and _columns(self._synced) != _columns(catalog):
-            self.start_over()  # windows hold rows without the new column
-        if self.whole is None:
-            if not catalog.queries:
-                self._synced = catalog
-                return
-            self.past = Past(self._shelf, self._host.local, catalog, self._kept)
-            self.whole = Evaluator(self.past, threads=2)
-        assert self.past is not None
-        self.catalog = self.past.catalog = self._in_steps(catalog)
-        for name, step in list(self.steps.items()):
-            if not step.is_current(catalog):
-                self._let_go(name)
+        if catalog is self._noted:
+            return
+        self.catalog = self._in_steps(catalog)
         self.draft = self.draft.keeping({q.folder for q in self.catalog.queries.values()})
+        past = Past(self._shelf, self._host.local, self.catalog, self._kept)
+        for step in self._waiting_steps():
+            prepared = self._prepared(step)
+            for use in prepared.streams:
+                if use.table.name not in self.catalog.queries:
+                    self._see(use.table.name)
+            progress = self.draft.progress.get(step.folder)
+            if progress is None or (progress.complete is None and self._first_step(step) is not None):
+                self.draft = self.draft.with_progress({step.folder: self._begin(step, prepared, past)})
+        self._noted = catalog
+
+    def _waiting_steps(self) -> list[Step]:
+        """The steps that should run and do not yet, in the order in which they read each other."""
         origins = {part: query for query, parts in self._parts.items() for part in parts}
-        for definition in in_order(self.catalog.queries):
-            if definition.name in self.steps or definition.paused or definition.folder in self.draft.failed:
+        return [
+            Step(definition, origins[definition])
+            for definition in in_order(self.catalog.queries)
+            if not (definition.name in self.steps or definition.paused or definition.folder in self.draft.failed)
+            and self.damage_of(definition, self.catalog)
+            is None  # else it goes on where it was once the table is repaired
+        ]
+
+    def damage_of(self, query: ContinuousQuery, catalog: Catalog) -> tuple[str, MillpondError] | None:
+        """A damaged table that a query reads, and what is wrong with it."""
+        for name in sorted(bases(query.name, catalog)):
+            damage = self._host.stream(name).damage
+            if damage is not None:
+                return name, damage
+        return None
+
+    def _prepared(self, step: Step) -> Prepared:
+        found = self._ready.get(step.definition)
+        if found is None:
+            found = self._ready[step.definition] = prepare(step.definition, self.catalog)
+        return found
+
+    def take_up(self) -> None:
+        """Let go of what is dropped, paused or altered; take up what is new, with windows filled from history."""
+        with self._host.work:
+            catalog = self._host.catalog
+            if catalog is self._synced:
+                return
+            if self._synced is not None and _columns(self._synced) != _columns(catalog):
+                self.start_over()  # windows hold rows without the new column
+            if self.whole is None:
+                if not catalog.queries:
+                    self._synced = catalog
+                    return
+                self.past = Past(self._shelf, self._host.local, catalog, self._kept)
+                self.whole = Evaluator(self.past, threads=2, watch=self._watch)
+            assert self.past is not None
+            for name, step in list(self.steps.items()):
+                if not step.is_current(catalog):
+                    self._let_go(name)
+            self.note()
+            self.past.catalog = effective = self.catalog
+            draft = self.draft
+            new = [(step, self._prepared(step)) for step in self._waiting_steps()]
+            tables = {step: shard_table(prepared, effective) for step, prepared in new}
+        failed: dict[str, str] = {}
+        for step, prepared in new:  # without the lock: this reads history
+            if tables[step] is not None:
                 continue
-            if self.damage_of(definition, self.catalog) is not None:
-                continue  # it goes on where it was once the table is repaired
-            self._take_up(Step(definition, origins[definition]))
-        self._order_steps()
-        self.release_rows()
-        self._synced = catalog
+            try:
+                for use in prepared.streams:
+                    self._open_inlet(use.table.name, effective, draft)
+                self.whole.add(prepared, draft.progress[step.folder])
+            except MillpondError as error:
+                failed[step.folder] = str(error)
+        with self._host.work:
+            self.draft = self.draft.failing(failed)
+            for step, _ in new:
+                self._ready.pop(step.definition, None)
+                table = tables[step]
+                if step.folder in failed:
+                    continue
+                if table is not None:
+                    self.placed[step.definition.name] = table.name
+                    self.versions[table.name] = self.versions.get(table.name, 0) + 1
+                self.steps[step.definition.name] = step
+            order = {definition.name: at for at, definition in enumerate(in_order(effective.queries))}
+            self.steps = dict(sorted(self.steps.items(), key=lambda item: order[item[0]]))
+            self.release_rows()
+            self._synced = catalog
 
     def _in_steps(self, catalog: Catalog) -> Catalog:
         """The catalog with each query that can be split replaced by its two steps."""
@@ -134,42 +211,6 @@ class RunningQueries:
                 queries[part.name] = part
         self._parts = parts
         return replace(catalog, queries=queries)
-
-    def _take_up(self, step: Step) -> None:
-        assert self.whole is not None
-        query = step.definition
-        prepared = self._ready.pop(query, None) or prepare(query, self.catalog)
-        table = shard_table(prepared, self.catalog)
-        if table is None:
-            for use in prepared.streams:
-                self._open_inlet(use.table.name)
-        else:
-            self._see(table.name)
-        progress = self.draft.progress.get(query.folder)
-        if progress is None or (progress.complete is None and self._first_step(step) is not None):
-            progress = self._begin(step, prepared)
-            self.draft = self.draft.with_progress({query.folder: progress})
-        if table is None:
-            try:
-                self.whole.add(prepared, progress)
-            except MillpondError as error:
-                self.draft = self.draft.failing({query.folder: str(error)})
-                return
-        else:
-            self.placed[query.name] = table.name
-            self.versions[table.name] = self.versions.get(table.name, 0) + 1
-        self.steps[query.name] = step
-
-    def damage_of(self, query: ContinuousQuery, catalog: Catalog) -> tuple[str, MillpondError] | None:
-        """A damaged table that a query reads, and what is wrong with it."""
-        for name in sorted(bases(query.name, catalog)):
-            damage = self._host.stream(name).damage
-            if damage is not None:
-                return name, damage
-        return None
-
-    def _order_steps(self) -> None:
-        self.steps = {q.name: self.steps[q.name] for q in in_order(self.catalog.queries) if q.name in self.steps}
 
     def _let_go(self, name: str) -> None:
         assert self.whole is not None
@@ -211,15 +252,20 @@ class RunningQueries:
         whole = self.whole.inlets if self.whole is not None else {}
         return {*self.placed.values(), *(n for n in whole if n in self._host.catalog.streaming)}
 
+    def correct(self, draft: State) -> None:
+        """Take another draft: what is durable is not what it was."""
+        self.draft = draft
+        self._noted = None
+
     def restart(self, folders: tuple[str, ...]) -> None:
         """Forget how far these are: taken up again they begin where time stands then."""
-        self.draft = self.draft.restarting(folders)
+        self.correct(self.draft.restarting(folders))
 
     def start_over(self) -> None:
-        """Forget everything in memory; the next `sync` takes up all queries and fills their windows from history."""
+        """Forget everything in memory; the next `take_up` takes up all queries and fills their windows from history."""
         if self.whole is not None:
             self.whole.close()
-        self.whole = self.past = self._synced = None
+        self.whole = self.past = self._synced = self._noted = None
         self.steps.clear()
         self.placed.clear()
         self.run_id = _new_run()
@@ -245,30 +291,36 @@ class RunningQueries:
         if folder not in self.draft.seen:
             with table.lock:
                 seen = Seen(table.next_row, table.now)
+                table.consumed = seen.position  # rows from here on stay in memory until they are read
             self.draft = self.draft.with_seen({folder: seen})
         return self.draft.seen[folder]
 
-    def _open_inlet(self, name: str) -> None:
-        """A stream's inlet, standing where the network has read the stream to."""
+    def _open_inlet(self, name: str, catalog: Catalog, draft: State) -> None:
+        """A stream's inlet, standing where the network has read the stream to, as `draft` says."""
         assert self.whole is not None
         assert self.past is not None
         if name in self.whole.inlets:
             return
-        relation = self.catalog.relation(name)
+        relation = catalog.relation(name)
         assert isinstance(relation, StreamingTable)
-        complete = self._complete(name)
         inlet = self.whole.open(relation)
+        query = catalog.queries.get(name)
+        if query is not None:
+            complete = draft.progress.get(query.folder, Progress()).complete
+        else:
+            seen = draft.seen[relation.folder]
+            complete = seen.complete
         if complete is not None:
             inlet.complete = inlet.trimmed = complete
-        if name not in self.catalog.queries:
-            inlet.push(self.past.waiting(name, complete, self._see(name).position))
+        if query is None:
+            inlet.push(self.past.waiting(name, complete, seen.position))
 
     def _first_step(self, step: Step) -> ContinuousQuery | None:
         """The first step of a query, given its second."""
         parts = self._parts.get(step.query, ())
         return parts[0] if len(parts) > 1 and step.definition == parts[-1] else None
 
-    def _begin(self, step: Step, prepared: Prepared) -> Progress:
+    def _begin(self, step: Step, prepared: Prepared, past: Past) -> Progress:
         """Where a new query begins: where time stands, or at the time it was told."""
         first = self._first_step(step)
         if first is not None:
@@ -289,11 +341,11 @@ class RunningQueries:
                     hint="Leave FROM away to begin now.",
                 )
             complete = start
-        elif not any(self._had_rows(u.table.name, complete) for u in prepared.streams):
+        elif not any(self._had_rows(u.table.name, complete, past) for u in prepared.streams):
             return Progress()  # had it been there before, it would not have begun either
         if prepared.query.form == "rstream" or None in known:  # if a stream has no time, there was no instant before
             return Progress(complete)
-        return Progress(complete, self._instant_before(prepared, complete))
+        return Progress(complete, _instant_before(prepared, complete, past))
 
     def _is_empty(self, name: str) -> bool:
         """Whether no row has ever come from a stream."""
@@ -301,10 +353,9 @@ class RunningQueries:
             return self.draft.numbers.get(self.catalog.queries[name].folder, 0) == 0
         return self._host.stream(name).next_row == 0
 
-    def _had_rows(self, name: str, time: int) -> bool:
+    def _had_rows(self, name: str, time: int, past: Past) -> bool:
         """Whether a stream has had a row before a time. Rows it keeps no longer were before any time that still matters."""
-        assert self.past is not None
-        oldest = self.past.oldest_time(name)
+        oldest = past.oldest_time(name)
         return not self._is_empty(name) if oldest is None else oldest < time
 
     def _complete(self, name: str) -> int | None:
@@ -314,19 +365,19 @@ class RunningQueries:
             return self.draft.progress.get(query.folder, Progress()).complete
         return self._see(name).complete
 
-    def _instant_before(self, prepared: Prepared, complete: int) -> int | None:
-        """The instant at which the query would have been evaluated last, had it been there from the start."""
-        assert self.past is not None
-        names = {u.table.name for u in prepared.streams}
-        newest = [self.past.newest_time(name, complete - 1) for name in names]
-        known = [t for t in newest if t is not None]
-        if not known:
-            return None
-        if prepared.slide is None:
-            return max(known)
-        last = (complete - 1) // prepared.slide * prepared.slide
-        oldest = [t for name in names if (t := self.past.oldest_time(name)) is not None]
-        return last if min(oldest) <= last else None
+
+def _instant_before(prepared: Prepared, complete: int, past: Past) -> int | None:
+    """The instant at which the query would have been evaluated last, had it been there from the start."""
+    names = {u.table.name for u in prepared.streams}
+    newest = [past.newest_time(name, complete - 1) for name in names]
+    known = [t for t in newest if t is not None]
+    if not known:
+        return None
+    if prepared.slide is None:
+        return max(known)
+    last = (complete - 1) // prepared.slide * prepared.slide
+    oldest = [t for name in names if (t := past.oldest_time(name)) is not None]
+    return last if min(oldest) <= last else None
 
 
 def _columns(catalog: Catalog) -> Mapping[str, Schema]:

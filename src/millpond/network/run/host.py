@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Protocol
 
 from millpond.catalog import Catalog
 from millpond.clock import Clock
+from millpond.config import Config
 from millpond.query.local import Local
 from millpond.query.shelf import Tables
 
 
 class Host(Tables, Protocol):
-    """Called under the pond's `work` lock."""
+    """`work` guards definitions and what is durable, for moments; see `Network` for what else is guarded how."""
 
+    work: threading.RLock
+    config: Config
     folder: Path
     local: Local
     catalog: Catalog

@@ -1,7 +1,7 @@
 """The network of a pond at work, in the process that owns the pond. It wires the steps of a tick together:
 
     advance_idle_tables   heartbeats of tables that are declared idle
-    plan                  take up the definitions, then read what there is to do: a `TickPlan`
+    plan                  take the definitions up, then read what there is to do: a `TickPlan`
     (run)                 the plan's tasks, by workers
     evaluate              put together what the shards sent, evaluate what is evaluated whole
     commit                one durable frame; then results are handed to their outlets
@@ -12,6 +12,11 @@ far each query is and how far into each table the network has read become durabl
 Invariant. `state` is what the last durable frame says; everything in memory can be made again from it and from the
 tables' rows. So a crash is a pause, and adding a query is the same act as taking it up again after one. What definitions
 have changed and no frame tells yet is kept apart, in `RunningQueries.draft`.
+
+Locks. One tick at a time: whoever holds the pond's round owns what is in memory, evaluates, and may take long. The pond's
+`work` lock guards definitions and the durable state; a tick takes it for moments, to gather and to commit, never while it
+evaluates. So a statement that changes definitions does not wait for an evaluation: it notes the change, and cancels what is
+being evaluated for nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery
+from millpond.network.engine.watch import Watch, cancel, forget
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
 from millpond.network.plan.kinds import remembers
@@ -52,7 +58,7 @@ from millpond.table.stream import StreamTable
 
 
 class Network:
-    """Owned by the pond. What changes something runs under the pond's `work` lock, reading is free."""
+    """Owned by the pond. See the top of this module for who may call what; reading is free."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -64,7 +70,9 @@ class Network:
         self.ticks = TickLog(host.clock)
         self._shards_folder: Path = host.folder / "shards"
         self._recent = RecentFrames()
-        self._running = RunningQueries(host, TableShelf(host, all_results=True), self._shards_folder, self._recent)
+        self._watch = Watch(self._shards_folder, host.config.evaluation_time or None, host.clock)
+        shelf = TableShelf(host, all_results=True)
+        self._running = RunningQueries(host, shelf, self._shards_folder, self._recent, self._watch)
         self._definitions = DefinitionFiles(self._shards_folder)
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
         self._checkpoints = checkpoints.Scribe(self._shards_folder, WHOLE)
@@ -106,9 +114,9 @@ class Network:
         queries, place = self.catalog.queries.values(), self.results.log.folder
         told = {q.folder: lost_end(q, state.numbers.get(q.folder, 0), floor, place, again=again) for q in queries}
         state = state.losing(told).numbering_from(floor, told)
-        self._running.draft = state if again else replace(state, progress={}, seen={})
+        self._running.correct(state if again else replace(state, progress={}, seen={}))
         self.results.go_on_at(floor)
-        self.apply_definitions()
+        self.note_definitions()
 
     def close(self) -> None:
         self.results.close()
@@ -117,18 +125,39 @@ class Network:
         checkpoints.settle()
         self._definitions.close()
         self._running.close()
+        self._watch.close()
 
     # -- the definitions --------------------------------------------------------------------------------------------
 
-    def apply_definitions(self) -> None:
-        """Follow the catalog, and make durable where new queries begin, so that they begin there whatever happens."""
+    def note_definitions(self) -> None:
+        """Follow the catalog, under `work`: make durable where new queries begin, so that they begin there whatever happens.
+
+        What is being evaluated of queries that were dropped or altered is cancelled.
+        """
         running = self._running
-        if not running.in_sync:
-            self.results.open(self.host.catalog, running.draft)
-            running.sync()
-            self.results.show(running.draft)
+        running.note()
+        self.results.open(self.host.catalog, running.draft)
+        self.results.show(running.draft)
+        for step in running.steps.values():
+            if not step.is_current(self.host.catalog):
+                cancel(self._shards_folder, step.key)
         if running.draft is not self.state and running.draft.begun_since(self.state):
             self._append(running.draft, ())
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether the catalog has not changed since definitions were taken up last."""
+        return self._running.in_sync
+
+    def take_up_definitions(self) -> None:
+        """Let go of what is not current and take up what is new, as the holder of the round. May take long."""
+        if self.in_sync:
+            return
+        with self.host.work:
+            self.note_definitions()
+        self._running.take_up()
+        with self.host.work:
+            self.results.show(self._running.draft)
 
     def acknowledge(self, query: ContinuousQuery) -> bool:
         """Somebody has read that results of a query are missing. Returns whether there were any."""
@@ -171,14 +200,16 @@ class Network:
 
     def advance_idle_tables(self) -> None:
         """Give tables that are declared idle the time of those they are joined with. Writes to their logs."""
-        follow(self.host.catalog, self.host.stream, self.host.heartbeat)
+        with self.host.work:
+            follow(self.host.catalog, self.host.stream, self.host.heartbeat)
 
     def plan(self) -> TickPlan | None:
         """What is to be done in the next tick; None if there is nothing."""
         self.ticks.begin()
-        self.apply_definitions()
-        self._write_definitions()
-        plan = plan_tick(self.host, self._running, self._recent, self._definitions.paths, self._owners)
+        self.take_up_definitions()
+        with self.host.work:
+            self._write_definitions()
+            plan = plan_tick(self.host, self._running, self._recent, self._definitions.paths, self._owners)
         self.ticks.mark("plan")
         return plan
 
@@ -194,12 +225,17 @@ class Network:
     def finish(self, plan: TickPlan, paths: Sequence[str]) -> int:
         """Evaluate and commit a plan whose tasks wrote their outcomes to `paths`. Returns the number of rows sent."""
         evaluation = self.evaluate(plan, [read_outcome(path) for path in paths])
-        return self.commit(plan, evaluation) if evaluation is not None else 0
+        if evaluation is None:
+            return 0
+        with self.host.work:
+            sent = self.commit(plan, evaluation)
+        forget(self._shards_folder)
+        return sent
 
     def evaluate(self, plan: TickPlan, outcomes: Sequence[ShardOutcome]) -> EvaluatedTick | None:
         """Evaluate a plan whose tasks are done. None if it does not apply any more: then the next tick does its work.
 
-        What it gives must be committed before definitions are applied again: memory is ahead of what is durable.
+        What it gives must be committed before definitions are taken up again: memory is ahead of what is durable.
         """
         self.ticks.mark("shards")
         for outcome in outcomes:

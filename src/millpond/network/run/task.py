@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,6 +46,8 @@ class ShardTask:
     out: str
     keep: bool = False  # begin checkpoints of windows afterwards
     owner: str = ""  # the worker that had the shard last
+    planner: str = ""  # the pond's process: no worker that may be ended
+    evaluation_time: timedelta | None = None  # how long the engine may take for one query at one instant
 
 
 @dataclass(frozen=True)
@@ -68,3 +72,8 @@ def read_outcome(path: str) -> ShardOutcome:
     outcome: ShardOutcome = pickle.loads(Path(path).read_bytes())
     os.unlink(path)
     return outcome
+
+
+def worker_name() -> str:
+    """This process, among all that may have a shard."""
+    return f"{socket.gethostname()}-{os.getpid()}"

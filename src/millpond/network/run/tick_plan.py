@@ -15,7 +15,7 @@ from millpond.network.run.definitions import RunningQueries, Step
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import Host
 from millpond.network.run.state import Seen
-from millpond.network.run.task import FrameSection, ShardTask
+from millpond.network.run.task import FrameSection, ShardTask, worker_name
 from millpond.table.log import ROWS, Frame
 
 CHECKPOINT_TICKS = 120  # between checkpoints of windows
@@ -112,6 +112,8 @@ def _tasks(
             out=str(definitions.parent),
             keep=checkpoint,
             owner=owners.get((name, shard), ""),
+            planner=worker_name(),
+            evaluation_time=host.config.evaluation_time or None,
         )
         for shard in range(host.stream(name).definition.shards)
     ]

@@ -10,8 +10,6 @@ exactly where the task begins. A task changes no file that anybody refers to, so
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,24 +17,21 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog
+from millpond.clock import SystemClock
 from millpond.errors import MillpondError
 from millpond.event_time import Progress
+from millpond.network.engine.watch import Watch, definition_key, stuck
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.state import Seen
-from millpond.network.run.task import ShardOutcome, ShardTask
+from millpond.network.run.task import ShardOutcome, ShardTask, worker_name
 from millpond.network.state.checkpoints import Scribe, Window
 from millpond.network.state.shard_history import ShardPast
 from millpond.schema import SEQ, with_seq
 from millpond.table.log import LogReader
 
 _MOST_SHARDS = 64  # remembered by one worker
-
-
-def worker_name() -> str:
-    """This process, among all that may have a shard."""
-    return f"{socket.gethostname()}-{os.getpid()}"
 
 
 def run_task(task: ShardTask, name: str) -> str:
@@ -51,6 +46,16 @@ def run_task(task: ShardTask, name: str) -> str:
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
 _prepared: dict[tuple[str, str, int], Prepared] = {}  # shared by the shards of a worker: preparing a query is expensive
+
+
+_watches: dict[str, Watch] = {}  # by pond
+
+
+def _watch_for(task: ShardTask) -> Watch:
+    if task.pond not in _watches:
+        ends = worker_name() != task.planner
+        _watches[task.pond] = Watch(Path(task.out), task.evaluation_time, SystemClock(), ends_process=ends)
+    return _watches[task.pond]
 
 
 def _shard_for(task: ShardTask) -> Shard:
@@ -83,6 +88,8 @@ def _forget(keys: list[tuple[str, str, str, int]]) -> None:
         return  # the usual case; there may be many prepared queries to look through
     for key in keys:
         _shards.pop(key).close()
+    for pond in [p for p in _watches if all(key[0] != p for key in _shards)]:
+        _watches.pop(pond).close()
     runs = {key[1] for key in _shards}
     for known in [k for k in _prepared if k[0] not in runs]:
         del _prepared[known]
@@ -99,6 +106,7 @@ class Shard:
         self._made: dict[str, tuple[str, int]] = {}
         self._scribe = Scribe(Path(task.out), task.shard)
         self._refused: dict[str, str] = {}  # by folder: queries whose windows could not be filled, and why
+        self._stuck: dict[str, str] = {}  # by definition: evaluations that had to be ended with their worker, and why
 
     def close(self) -> None:
         self._scribe.close()
@@ -114,6 +122,7 @@ class Shard:
             raise
 
     def _step(self, task: ShardTask) -> ShardOutcome:
+        self._stuck = stuck(Path(task.out))
         if self.seen is not None and self.seen != task.before:
             self._catch_up(task)
         if self.seen is None:
@@ -121,6 +130,11 @@ class Shard:
         if self.version != task.version:
             self._change(task)
         assert self._evaluator is not None
+        for name, made in list(self._made.items()) if self._stuck else ():
+            if (why := self._stuck.get(definition_key(*made))) is not None:
+                self._evaluator.drop(name, keep_inlets=True)
+                self._refused[made[0]] = why
+                del self._made[name]
         past = self._evaluator.history
         assert isinstance(past, ShardPast)
         past.forget_standards()
@@ -176,7 +190,7 @@ class Shard:
         self.close()
         definitions = self._load(task)
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
-        self._evaluator = Evaluator(past, threads=1)
+        self._evaluator = Evaluator(past, threads=1, watch=_watch_for(task))
         self._made, self._refused = {}, {}
         table = self._catalog.streaming[task.table]
         inlet = self._evaluator.open(table)
@@ -210,6 +224,9 @@ class Shard:
         """Take up a query. One that fails at that has failed like any other: the rest do not notice."""
         assert self._evaluator is not None
         query = self._catalog.queries[name]
+        if (why := self._stuck.get(definition_key(query.folder, query.made))) is not None:
+            self._refused[query.folder] = why
+            return
         key = (task.run_id, query.folder, query.made)
         try:
             prepared = _prepared.get(key)
