@@ -7,7 +7,7 @@ from datetime import datetime
 
 from millpond.catalog import ContinuousQuery
 from millpond.duration import FOREVER, describe, moment
-from millpond.network.engine.watch import underway
+from millpond.network.engine.watch import FOLDER, underway
 from millpond.network.plan.two_phase import PREFIX
 from millpond.network.run.explain import state_rows
 from millpond.network.run.network import Network
@@ -82,9 +82,8 @@ def queries(reading: Reading) -> Iterator[Row]:
 def evaluating(host: Host) -> Mapping[str, datetime]:
     """The queries that are being evaluated now, in whichever process, and since when. Nobody else asks for it."""
     found: dict[str, datetime] = {}
-    for each in underway(
-        host.folder / "shards", host.clock
-    ):  # the oldest first: a query can be under way in several shards
+    # The oldest first: a query can be under way in several shards.
+    for each in underway(host.folder / FOLDER, host.clock):
         found.setdefault(each.query.removeprefix(PREFIX), moment(each.since))
     return found
 

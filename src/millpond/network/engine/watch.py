@@ -9,9 +9,9 @@ processes, in a file of `evaluating/`, looks for a request to cancel it, in a fi
 interrupted engine does not stop (a function of the user that loops): in a worker of Spark only, which is replaced. Before that
 it notes the query in `stuck/`, so that the task that is run again leaves that query out.
 
-    <folder>/evaluating/<process>-<number>.json   rewritten about every second, deleted at the end
-    <folder>/cancelled/<query>                    made by the pond's process, deleted by it after the tick
-    <folder>/stuck/<query>                        made by a worker; the pond stops the query and deletes it
+    watch/evaluating/<process>-<number>.json   rewritten about every second, deleted at the end
+    watch/cancelled/<query>                    made by the pond's process, deleted by it after the tick
+    watch/stuck/<query>                        made by a worker; the pond stops the query and deletes it
 
 Nothing here is durable: what is lost in a crash ended with it.
 """
@@ -35,6 +35,7 @@ from millpond.clock import Clock
 from millpond.query.deadline import Deadline
 
 SETTING = "evaluation_time"
+FOLDER = "watch"  # in the pond
 _LOOK = 0.2  # seconds between two looks at what is under way
 _SHOWN_AFTER = 1.0  # seconds; most evaluations take milliseconds and are not worth a file
 _FRESH = 10_000_000  # microseconds; a file that was not rewritten for so long is of a process that was killed

@@ -29,7 +29,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery
-from millpond.network.engine.watch import Watch, cancel, forget
+from millpond.network.engine.watch import FOLDER, Watch, cancel, forget
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
 from millpond.network.plan.kinds import remembers
@@ -70,7 +70,7 @@ class Network:
         self.ticks = TickLog(host.clock)
         self._shards_folder: Path = host.folder / "shards"
         self._recent = RecentFrames()
-        self._watch = Watch(self._shards_folder, host.config.evaluation_time or None, host.clock)
+        self._watch = Watch(host.folder / FOLDER, host.config.evaluation_time or None, host.clock)
         shelf = TableShelf(host, all_results=True)
         self._running = RunningQueries(host, shelf, self._shards_folder, self._recent, self._watch)
         self._definitions = DefinitionFiles(self._shards_folder)
@@ -140,7 +140,7 @@ class Network:
         self.results.show(running.draft)
         for step in running.steps.values():
             if not step.is_current(self.host.catalog):
-                cancel(self._shards_folder, step.key)
+                cancel(self.host.folder / FOLDER, step.key)
         if running.draft is not self.state and running.draft.begun_since(self.state):
             self._append(running.draft, ())
 
@@ -229,7 +229,7 @@ class Network:
             return 0
         with self.host.work:
             sent = self.commit(plan, evaluation)
-        forget(self._shards_folder)
+        forget(self.host.folder / FOLDER)
         return sent
 
     def evaluate(self, plan: TickPlan, outcomes: Sequence[ShardOutcome]) -> EvaluatedTick | None:

@@ -20,7 +20,7 @@ from millpond.catalog import Catalog
 from millpond.clock import SystemClock
 from millpond.errors import MillpondError
 from millpond.event_time import Progress
-from millpond.network.engine.watch import Watch, definition_key, stuck
+from millpond.network.engine.watch import FOLDER, Watch, definition_key, stuck
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.run.shard_definitions import ShardDefinitions
@@ -54,7 +54,7 @@ _watches: dict[str, Watch] = {}  # by pond
 def _watch_for(task: ShardTask) -> Watch:
     if task.pond not in _watches:
         ends = worker_name() != task.planner
-        _watches[task.pond] = Watch(Path(task.out), task.evaluation_time, SystemClock(), ends_process=ends)
+        _watches[task.pond] = Watch(Path(task.pond) / FOLDER, task.evaluation_time, SystemClock(), ends_process=ends)
     return _watches[task.pond]
 
 
@@ -122,7 +122,7 @@ class Shard:
             raise
 
     def _step(self, task: ShardTask) -> ShardOutcome:
-        self._stuck = stuck(Path(task.out))
+        self._stuck = stuck(Path(task.pond) / FOLDER)
         if self.seen is not None and self.seen != task.before:
             self._catch_up(task)
         if self.seen is None:

@@ -1,0 +1,110 @@
+"""A query that takes for ever starves nobody: it is shown, stopped at its time limit, and can be dropped at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import millpond
+from millpond.clock import SystemClock
+from millpond.network.engine import watch
+
+ROWS = 60_000
+CLOCK = SystemClock()
+# A cross join of all rows with all rows, in which nothing can be skipped. One is evaluated whole, the other in the shards.
+POISON = {
+    "whole": "SELECT count(*) AS n FROM r [INTERVAL '1' HOUR] a, r [INTERVAL '1' HOUR] b WHERE a.v * b.v % 7919 = -1",
+    "shards": "SELECT a.k, count(*) AS n FROM r [INTERVAL '1' HOUR] a, u WHERE a.v * u.v % 7919 = -1 GROUP BY a.k",
+}
+
+
+def until(found: Callable[[], object], seconds: float = 60) -> None:
+    waiting, begin = threading.Event(), CLOCK.monotonic()
+    while not found():
+        assert CLOCK.monotonic() < begin + seconds, "it did not happen in time"
+        waiting.wait(0.02)
+
+
+def open_pond(folder: Path, where: str, **settings: object) -> millpond.Pond:
+    db = millpond.connect(folder, auto_archive=False, **settings)
+    db.sql("CREATE STREAMING TABLE r (k INT, v BIGINT, t BIGINT) TIMESTAMP BY t SHARD BY k WITH (shards = 2)")
+    db.sql("CREATE TABLE u (v BIGINT)")
+    numbers = np.arange(ROWS, dtype=np.int64)
+    db.append("u", pa.table({"v": numbers}))
+    db.sql(f"CREATE CONTINUOUS QUERY poison RANGE UNBOUNDED AS {POISON[where]} SAMPLE INTERVAL '10' SECOND")
+    db.sql("CREATE CONTINUOUS QUERY good RANGE UNBOUNDED AS SELECT k, v FROM r [NOW] WHERE v < 3 SAMPLE REALTIME")
+    db.append("r", pa.table({"k": numbers.astype(np.int32), "v": numbers, "t": np.full(ROWS, 5)}))
+    db.advance("r", 11)
+    return db
+
+
+def state(db: millpond.Pond, query: str) -> str:
+    ((found,),) = db.sql(f"SELECT state FROM millpond.queries WHERE name = '{query}'").rows()
+    return str(found)
+
+
+@pytest.mark.parametrize("where", POISON)
+def test_one_poison_query_starves_all(tmp_path: Path, where: str) -> None:
+    with open_pond(tmp_path / "pond", where, evaluation_time=timedelta(seconds=1)) as db:
+        db.tick()
+        assert db.sql("SELECT k, v FROM good ORDER BY v").rows() == [(0, 0), (1, 1), (2, 2)]
+        assert state(db, "good") == "running"
+        assert state(db, "poison") == "failed"
+        ((problem,),) = db.sql("SELECT problem FROM millpond.queries WHERE name = 'poison'").rows()
+        assert problem.splitlines()[0].endswith("took longer than 1 seconds and was stopped")
+        assert "evaluation_time" in problem
+        db.append("r", [(7, 1, 20)])
+        db.advance("r", 31)
+        db.tick()
+        assert len(db.sql("SELECT * FROM good").rows()) == 4
+
+
+@pytest.mark.parametrize("where", POISON)
+def test_definitions_do_not_wait_for_an_evaluation(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_SHOWN_AFTER", 0.1)
+    with open_pond(tmp_path / "pond", where, evaluation_time=timedelta(0)) as db:
+        ticking = threading.Thread(target=db.tick)
+        ticking.start()
+        query = "SELECT name FROM millpond.queries WHERE evaluating_since IS NOT NULL"
+        until(lambda: ("poison",) in db.sql(query).rows())
+        db.sql("CREATE CONTINUOUS QUERY late RANGE UNBOUNDED AS SELECT v FROM r [NOW] WHERE v = 5 SAMPLE REALTIME")
+        db.sql("ALTER CONTINUOUS QUERY late SET RANGE INTERVAL '1' DAY")
+        db.sql("CREATE TABLE other (a INT)")
+        db.sql("DROP TABLE other")
+        db.sql("PAUSE CONTINUOUS QUERY good")
+        db.sql("RESUME CONTINUOUS QUERY good")
+        assert ticking.is_alive(), "the evaluation ended by itself: nothing was shown"
+        db.sql("DROP CONTINUOUS QUERY poison")
+        ticking.join(30)
+        assert not ticking.is_alive(), "the evaluation of the dropped query goes on"
+        assert db.sql(query).rows() == []
+        db.append("r", [(7, 5, 20)])
+        db.advance("r", 31)
+        db.tick()
+        # Made while the tick was under way, it begins where the network stood before it, and misses no row.
+        assert db.sql("SELECT v FROM late").rows() == [(5,), (5,)]
+        assert [row[0] for row in db.sql("SHOW CONTINUOUS QUERIES").rows()] == ["good", "late"]
+
+
+def test_a_query_made_while_a_tick_is_under_way_begins_there_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_SHOWN_AFTER", 0.1)
+    with open_pond(tmp_path / "pond", "whole", evaluation_time=timedelta(0)) as db:
+        ticking = threading.Thread(target=db.tick)
+        ticking.start()
+        until(lambda: db.sql("SELECT name FROM millpond.queries WHERE evaluating_since IS NOT NULL").rows())
+        db.sql("CREATE CONTINUOUS QUERY late RANGE UNBOUNDED AS SELECT v FROM r [NOW] WHERE v = 5 SAMPLE REALTIME")
+        db.append("r", [(7, 5, 20)])
+        db.sql("DROP CONTINUOUS QUERY poison")
+        ticking.join(30)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.advance("r", 31)
+        db.tick()
+        assert db.sql("SELECT v FROM late").rows() == [(5,), (5,)]
