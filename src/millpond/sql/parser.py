@@ -100,6 +100,10 @@ def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
         yield part
 
 
+# `t VERSION AS OF 3` and its like go back to a version of a table's files, as other systems know it.
+TIME_TRAVEL = ("VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME")
+
+
 class StatementReader(Parts):
     """Reads one statement. Used once."""
 
@@ -496,6 +500,8 @@ class StatementReader(Parts):
         words = [token.text.upper() for token in self.tokens[-5:]]
         for length in range(3, len(words) + 1):
             if words[-length : 2 - length or None] == ["AS", "OF"]:
+                if len(self.tokens) > length and self.tokens[-length - 1].text.upper() in TIME_TRAVEL:
+                    return None  # another thing, and refused as such
                 tokens, begin = self.tokens, self.index
                 self.index = len(tokens) - length + 2
                 self.accept("TIMESTAMP")
