@@ -44,7 +44,10 @@ STAGES = {
 MAY_IMPORT: dict[str, set[str]] = {
     **{word: set() for word in VOCABULARY},
     "lock": set(),
-    "sql": set(),
+    # Conditions on one row as data: no SQL and no engine, so that whoever filters, skips or matches rows can use them.
+    "predicate": set(),
+    # The one place where a condition in SQL becomes a predicate.
+    "sql": {"predicate"},
     # The settings under which Spark and DuckDB are proved to agree belong to the proof, in sql.
     "spark": {"sql"},
     "sources": set(),
@@ -58,11 +61,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": {"sources", "table"},
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
     "results": {"table", "sinks"},
-    # The shelf hands out the rows of all tables, those in other systems too.
-    "query": {"table", "connectors", "sql", "spark"},
+    # The shelf hands out the rows of all tables, those in other systems too. Bounds are derived from predicates.
+    "query": {"table", "connectors", "sql", "spark", "predicate"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
-    "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses"},
+    # Filters are predicates, evaluated over the columns of a batch.
+    "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses", "predicate"},
     "tick": {"table", "spark", "query", "network"},
     # What the pond knows of itself as relations: it looks at every stage that has something to tell, and changes none.
     "system": {"sources", "ingest", "table", "results", "query", "network", "tick", "lock"},

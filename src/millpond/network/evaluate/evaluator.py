@@ -535,8 +535,7 @@ class Evaluator:
         lookup = node.lookups[use.name]
         inlet = self.inlets[lookup.by.table.name]
         batch = Arrived(inlet.between(instant, inlet.complete - 1), inlet.time_column)
-        condition = compile_condition(lookup.where)
-        places = np.flatnonzero(condition(batch.columns)) if condition is not None and batch.size else None
+        places = np.flatnonzero(lookup.where(batch.columns)) if lookup.where is not None and batch.size else None
         rows, upto = batch.rows(lookup.others, places), inlet.complete - 1
         moments = batch.moments if places is None else batch.moments[places]
         if len(moments) > _KEYS:  # as many instants as have so many rows, but at least the one

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.event_time import Progress
@@ -17,7 +14,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.batching import Question
 from millpond.network.windows.keyed_rows import KeyedRows
 from millpond.network.windows.neighbours import Neighbours
-from millpond.network.windows.predicates import Columns
+from millpond.predicate.vector import Filter
 
 
 @dataclass
@@ -35,7 +32,7 @@ class Node:
     prepared: Prepared
     progress: Progress
     kind: Kind
-    chosen: Callable[[Columns], npt.NDArray[np.bool_]] | None = None  # its WHERE, when that is simple
+    chosen: Filter | None = None  # its WHERE, if it can be read as a predicate
     shared: Neighbours | None = None
     running: Held | None = None  # what it holds instead of rows
     waits: bool = False  # whether rows are taken into it at instants only

@@ -15,19 +15,21 @@ from sqlglot import exp
 
 from millpond.catalog import StandardTable
 from millpond.network.plan.prepared import Prepared
+from millpond.predicate.vector import Filter
 from millpond.query.bind import Use
-from millpond.schema import DataType
+from millpond.schema import Column, DataType
+from millpond.sql.predicates import read_necessary, typed_column
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """Rows of a relation whose `columns` equal `others` of the relation `by`, of whose rows only those matter that fulfil
-    `where`."""
+    """Rows of a relation whose `columns` equal `others` of the relation `by`, of whose rows only those that match
+    `where` matter."""
 
     by: Use
     columns: tuple[str, ...]
     others: tuple[str, ...]
-    where: exp.Expr | None = field(default=None, compare=False)
+    where: Filter | None = field(default=None, compare=False)
 
 
 def lookups(prepared: Prepared) -> dict[str, Lookup]:
@@ -52,14 +54,14 @@ def lookups(prepared: Prepared) -> dict[str, Lookup]:
     return found
 
 
-def _where_of(tree: exp.Select, use: Use) -> exp.Expr | None:
-    """The conditions of WHERE that are about one relation alone: a row of it that does not fulfil them is in no result."""
+def _where_of(tree: exp.Select, use: Use) -> Filter | None:
+    """What WHERE says about one relation alone: a row of it that does not match is in no result."""
+
+    def column_of(node: exp.Column) -> Column | None:
+        return typed_column(node) if node.table.lower() == use.alias.lower() else None
+
     where = tree.args.get("where")
-    if where is None:
-        return None
-    conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
-    own = [c for c in conditions if all(column.table.lower() == use.alias.lower() for column in c.find_all(exp.Column))]
-    return exp.and_(*(c.copy() for c in own)) if own else None
+    return None if where is None else Filter(read_necessary(where.this, column_of))
 
 
 def _lookup(use: Use, on: exp.Expr, moments: dict[str, Use]) -> Lookup | None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.event_time import event_times
-from millpond.network.windows.predicates import Columns
+from millpond.predicate.vector import Columns
 
 
 class Arrived:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from millpond.network.time.inlet import Inlet
 from millpond.network.windows.keyed_rows import KeyedRows, Layout
-from millpond.network.windows.predicates import Columns
+from millpond.predicate.vector import Columns
 from millpond.query.bind import Previous
 
 Ints = npt.NDArray[np.int64]

@@ -1,0 +1,28 @@
+# conditions on days, timestamps, text and two columns filter a stream as they filter a table
+> CREATE STREAMING TABLE r (at TIMESTAMP, day DATE, name STRING, a INT, b INT) TIMESTAMP BY at SHARD BY a
+> CREATE CONTINUOUS QUERY days AS SELECT a FROM r [NOW] WHERE day BETWEEN DATE '2026-01-02' AND '2026-01-03' SAMPLE REALTIME
+> CREATE CONTINUOUS QUERY times AS SELECT a FROM r [NOW] WHERE NOT at < '2026-03-01 12:00:02' SAMPLE REALTIME
+> CREATE CONTINUOUS QUERY names AS SELECT a FROM r [NOW] WHERE name LIKE 'ab%' OR a > b SAMPLE REALTIME
+feed r
+2026-03-01 12:00:01 | 2026-01-01 | abc | 1 | 1
+2026-03-01 12:00:02 | 2026-01-02 | Abc | 2 | 1
+2026-03-01 12:00:03 | NULL | NULL | 3 | NULL
+2026-03-01 12:00:04 | 2026-01-03 | ab | 4 | 5
+advance r 2026-03-01 12:00:05
+tick
+changes days
+: a
++ 2026-03-01 12:00:02 | 2
++ 2026-03-01 12:00:04 | 4
+
+changes times
+: a
++ 2026-03-01 12:00:02 | 2
++ 2026-03-01 12:00:03 | 3
++ 2026-03-01 12:00:04 | 4
+
+changes names
+: a
++ 2026-03-01 12:00:01 | 1
++ 2026-03-01 12:00:02 | 2
++ 2026-03-01 12:00:04 | 4
