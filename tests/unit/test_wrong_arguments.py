@@ -62,7 +62,7 @@ def use(folder: Path) -> None:
         db.sql("INSERT INTO u VALUES (2)")
 
 
-FILES = ["catalog.json", "millpond.json", "writer.lock", "writer.sign", "results/*.results", "tables/s-*/log/*.log",
+FILES = ["catalog.json", "millpond.json", "writer.lock", "writer.sign", "tables/s-*/log/*.log",
          "tables/s-*/*/_delta_log/*.json", "standard/*/_delta_log/*.json", "standard/*/*/*.parquet"]  # fmt: skip
 FOLDERS = [
     "results",
@@ -85,6 +85,17 @@ def test_a_folder_where_a_file_is_expected(pattern: str, tmp_path: Path) -> None
         use(tmp_path / "pond")
 
 
+def test_a_folder_where_a_file_of_results_is_expected(tmp_path: Path) -> None:
+    filled(tmp_path / "pond")
+    [first] = (tmp_path / "pond").glob("results/*.results")
+    first.unlink()
+    first.mkdir()
+    use(tmp_path / "pond")  # the log of results goes on, and the loss is told
+    with millpond.connect(tmp_path / "pond") as db:
+        shown = db.sql("SHOW CONTINUOUS QUERIES").arrow()
+    assert shown.column("problem").to_pylist() == ["results from number 0 on are missing from the result log"]
+
+
 @pytest.mark.parametrize("pattern", FOLDERS)
 def test_a_file_where_a_folder_is_expected(pattern: str, tmp_path: Path) -> None:
     filled(tmp_path / "pond")
@@ -97,7 +108,7 @@ def test_a_file_where_a_folder_is_expected(pattern: str, tmp_path: Path) -> None
 
 def test_what_is_of_the_wrong_kind_is_named(tmp_path: Path) -> None:
     filled(tmp_path / "pond")
-    lock, log = tmp_path / "pond/writer.lock", next((tmp_path / "pond").glob("tables/s-*/log"))
+    lock, log = tmp_path / "pond/writer.lock", tmp_path / "pond/results"
     lock.unlink()
     lock.mkdir()
     with pytest.raises(millpond.PondError) as caught:
