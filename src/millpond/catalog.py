@@ -44,7 +44,8 @@ class Index:
 class StreamingTable:
     """A table into which a stream flows. `columns` include the time column.
 
-    `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'. `idle` is how many rows it had
+    `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'. `ahead` is how far a row may be
+    ahead of its arrival or, where time is an integer, of the rows before it; None is any distance. `idle` is how many rows it had
     accepted when it was declared idle.
     """
 
@@ -60,6 +61,7 @@ class StreamingTable:
     late: str = "reject"
     indexes: tuple[Index, ...] = ()
     idle: int | None = None
+    ahead: timedelta | None = None
 
     @property
     def unit(self) -> TimeUnit:

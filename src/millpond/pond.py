@@ -642,7 +642,7 @@ class Pond(ProcessBound):
         intake = self.intake(name)
         with intake.table.lock:
             if intake.table.next_row == rows:
-                intake.advance(time)
+                intake.advance(time, follows=True)
 
     def standard(self, definition: StandardTable) -> StandardStore:
         with self._opened:

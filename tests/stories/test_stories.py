@@ -55,7 +55,7 @@ from millpond.errors import MillpondError, RowsRejected
 from millpond.pond import Pond
 
 HERE = Path(__file__).parent
-BEGIN = 1_767_225_600_000_000  # 2026-01-01 00:00:00 UTC
+BEGIN = 1_798_761_600_000_000  # 2027-01-01 00:00:00 UTC: after the times in the stories
 KEYWORDS = (
     "> ",
     "? ",

@@ -161,7 +161,8 @@ def _rewrite(pond: Pond, store: Store, columns: Schema, rows: pa.Table, change: 
 def _told(receipt: Receipt) -> str:
     text = f"{receipt.accepted} rows inserted"
     if receipt.rejected:
-        text += f", {receipt.rejected} rejected ({receipt.late} late, {receipt.malformed} malformed)"
+        ahead = f"{receipt.ahead} too far ahead, " if receipt.ahead else ""
+        text += f", {receipt.rejected} rejected ({receipt.late} late, {ahead}{receipt.malformed} malformed)"
         text += f": see {receipt.table}_rejected"
     return text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from millpond.acts import continuous, functions, idle
+from millpond.acts import continuous, functions, idle, now
 from millpond.acts.ask import ask, plan_query
 from millpond.acts.values import as_query
 from millpond.arrow import arrow_schema, schema_of
@@ -208,6 +208,8 @@ def alter(pond: Pond, statement: st.AlterTable) -> Result:
             to = statement.rename_to.lower()
             pond.rename(catalog.renamed(statement.name, to), statement.name.lower(), to)
             return Result(message=f'"{statement.name}" is now "{to}"')
+        if statement.now is not None:
+            return now.take_back(pond, statement.name, statement.now)
         if statement.idle is not None:
             return idle.declare(pond, statement.name, statement.idle)
         if statement.name.lower() in catalog.standard:

@@ -38,7 +38,7 @@ SHOWN = {
     "tables": Shown("tables", _TABLES),
     "streaming tables": Shown("tables", _TABLES, {"kind": (STREAMING,)}),
     "standard tables": Shown("tables", _TABLES, {"kind": (STANDARD, POSTGRES)}),
-    "rejected": Shown("tables", ("name", "late", "malformed"), {"kind": (STREAMING,)}),
+    "rejected": Shown("tables", ("name", "late", "ahead", "malformed"), {"kind": (STREAMING,)}),
     "indexes": Shown("indexes", ("name", "table", "columns")),
     "sources": Shown("sources", ("name", "kind", "location", "format")),
     "feeds": Shown("feeds", ("name", "source", "table", "state", "rejected", "problem", "sql")),

@@ -45,7 +45,7 @@ _OPTIONS = FeedOptions()
 
 @dataclass(frozen=True)
 class FeedProgress:
-    """What a feed has done since it started. `read` = `filtered` + `accepted` + `late` + `malformed`.
+    """What a feed has done since it started. `read` = `filtered` + `accepted` + `late` + `ahead` + `malformed`.
 
     `retries` counts failed steps; `trouble` is why the last one failed, None once it worked. `position` is the last one
     stored, `at` when that was, in microseconds since 1970.
@@ -54,6 +54,7 @@ class FeedProgress:
     read: int = 0
     accepted: int = 0
     late: int = 0
+    ahead: int = 0
     malformed: int = 0
     filtered: int = 0
     batches: int = 0
@@ -165,6 +166,7 @@ class FeedRunner:
             read=before.read + batch.rows.num_rows + len(batch.bad),
             accepted=before.accepted + receipt.accepted,
             late=before.late + receipt.late,
+            ahead=before.ahead + receipt.ahead,
             malformed=before.malformed + receipt.malformed,
             filtered=before.filtered + batch.rows.num_rows - rows.num_rows - len(failed),
             batches=before.batches + 1,

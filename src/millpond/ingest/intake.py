@@ -1,6 +1,7 @@
 """The intake of a streaming table: one order of steps, in one place, whatever the source.
 
-    convert -> reject malformed rows -> judge lateness -> number -> split by shard -> append rows, rejects and position
+    convert -> reject malformed rows -> reject those too far ahead -> judge lateness -> number -> split by shard
+            -> append rows, rejects and position
 
 Invariant. rows offered = rows accepted + rows rejected, always; the rows of an offer, its rejected rows and the source's
 position after it become durable together, so that an offer is taken exactly once.
@@ -19,7 +20,9 @@ import pyarrow as pa
 
 from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, to_batch
 from millpond.clock import Clock
-from millpond.errors import RowsRejected
+from millpond.duration import TimeUnit
+from millpond.errors import IntakeError, RowsRejected
+from millpond.ingest.ahead import later, latest_times
 from millpond.ingest.lateness import earliest_times, less
 from millpond.ingest.shards import shard_numbers, split
 from millpond.schema import SEQ, Schema
@@ -30,7 +33,8 @@ from millpond.table.stream import StreamTable
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of appended rows: `accepted` ones are durable and visible; `late` and `malformed` ones are rejected.
+    """What became of appended rows: `accepted` ones are durable and visible; those that are `late`, too far `ahead` or
+    `malformed` are rejected.
 
     Rejected rows are in `<table>_rejected`; `first_reason` is the reason of the first malformed one.
 
@@ -43,11 +47,12 @@ class Receipt:
     late: int = 0
     malformed: int = 0
     first_reason: str | None = field(default=None, compare=False)
+    ahead: int = 0
 
     @property
     def rejected(self) -> int:
-        """Late and malformed rows together."""
-        return self.late + self.malformed
+        """Late and malformed rows and those too far ahead together."""
+        return self.late + self.ahead + self.malformed
 
 
 @dataclass(frozen=True)
@@ -104,24 +109,66 @@ class Intake:
                 )
             batch, places = self._reject_null_times(batch, places, rejects)
             malformed = len(rejects)
+            first_reason = rejects[0].reason if rejects else None
             times = time_ticks(batch.column(batch.schema.get_field_index(time)))
+            batch, times, places, ahead = self._reject_ahead(batch, times, places, rejects, arrival)
             batch, times, late = self._reject_late(batch, times, places, rejects)
-            receipt = Receipt(definition.name, batch.num_rows, late, malformed, rejects[0].reason if rejects else None)
+            receipt = Receipt(definition.name, batch.num_rows, late, malformed, first_reason, ahead)
             if receipt.accepted or receipt.rejected or origin.position is not None:
                 heartbeat = state.heartbeat
-                if origin.complete is not None and origin.complete < _LAST:
+                # A source that says it is complete up to a time too far ahead has read it from a row that was rejected.
+                limit = self._latest(arrival)
+                far = limit is not None and origin.complete is not None and origin.complete > limit
+                if origin.complete is not None and origin.complete < _LAST and not far:
                     heartbeat = max(origin.complete + 1, heartbeat if heartbeat is not None else origin.complete)
                 self._append(batch, times, rejects, origin, receipt, arrival, heartbeat)
         return receipt
 
-    def advance(self, time: int) -> None:
-        """A heartbeat: nothing earlier than `time` is still to come."""
+    def advance(self, time: int, *, follows: bool = False) -> None:
+        """A heartbeat: nothing earlier than `time` is still to come. `follows`: it is the time of another table."""
         with self.table.lock:
             state = self.table.state
             if state.heartbeat is not None and time <= state.heartbeat:
                 return
             arrival = max(self._clock.micros(), state.at)
+            limit = self._latest(arrival)
+            if limit is not None and time > limit and not follows:
+                shown = self.table.definition.shown
+                raise IntakeError(
+                    f'heartbeat {shown(time)} of table "{self.table.definition.name}" is too far ahead',
+                    detail=f"The latest it takes now is {shown(limit)}.",
+                    hint=f"Check the time, or ALTER STREAMING TABLE {self.table.definition.name} SET AHEAD UNBOUNDED.",
+                )
             self._append(None, np.empty(0, np.int64), [], Origin(), Receipt("", 0), arrival, heartbeat=time)
+
+    def take_back(self, time: int) -> None:
+        """The table's time is `time` again; it was later. What was accepted beyond it is not touched here."""
+        with self.table.lock:
+            state = self.table.state
+            latest = later(time, self.table.definition.unit.ticks(self.table.definition.lateness))
+            new = replace(
+                state,
+                highest=None if state.highest is None else min(state.highest, latest),
+                heartbeat=None if state.heartbeat is None else min(state.heartbeat, time),
+                at=max(self._clock.micros(), state.at),
+                frames=state.frames + 1,
+            )
+            first, first_rejected = self.table.next_row, self.table.next_rejected
+            self.table.append(NewFrame(first, 0, first_rejected, 0, 0, new, ()))
+
+    def reject_stored(self, rows: pa.Table, latest: int) -> None:
+        """Put rows that are in the table among the rejected rows: they are later than `latest`."""
+        shown, name = self.table.definition.shown, self.table.definition.time_column
+        batch = rows.combine_chunks().to_batches()[0]
+        times = time_ticks(batch.column(batch.schema.get_field_index(name))).tolist()
+        rejects = [
+            BadRow(i, f"too far ahead: {name} = {shown(time)} is after {shown(latest)}, by SET NOW", text)
+            for i, (time, text) in enumerate(zip(times, row_texts(batch), strict=True))
+        ]
+        with self.table.lock:
+            arrival = max(self._clock.micros(), self.table.state.at)
+            receipt = Receipt("", 0, ahead=len(rejects))
+            self._append(None, np.empty(0, np.int64), rejects, Origin("SET NOW"), receipt, arrival)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -137,6 +184,42 @@ class Intake:
         reason = f'time column "{name}" is NULL'
         rejects += [BadRow(int(i), reason, text) for i, text in zip(places[missing], texts, strict=True)]
         return batch.filter(pa.array(~missing)), places[~missing]
+
+    def _latest(self, arrival: int) -> int | None:
+        """The latest time that may be promised now, if there is a bound."""
+        definition, state = self.table.definition, self.table.state
+        if definition.ahead is None:
+            return None
+        if definition.unit is TimeUnit.MICROSECOND:
+            return later(arrival, definition.unit.ticks(definition.ahead))
+        known = [t for t in (state.highest, state.heartbeat) if t is not None]
+        return later(max(known), definition.unit.ticks(definition.ahead)) if known else None
+
+    def _reject_ahead(
+        self,
+        batch: pa.RecordBatch,
+        times: npt.NDArray[np.int64],
+        places: npt.NDArray[np.int64],
+        rejects: list[BadRow],
+        arrival: int,
+    ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+        definition, state = self.table.definition, self.table.state
+        if definition.ahead is None or not len(times):
+            return batch, times, places, 0
+        if definition.unit is TimeUnit.MICROSECOND:
+            latest = np.full(len(times), self._latest(arrival), dtype=np.int64)
+        else:
+            known = max((t for t in (state.highest, state.heartbeat) if t is not None), default=None)
+            latest = latest_times(times, known, definition.unit.ticks(definition.ahead))
+        far = times > latest
+        if not far.any():
+            return batch, times, places, 0
+        texts = row_texts(batch.filter(pa.array(far)))
+        name, shown = definition.time_column, definition.shown
+        for place, text, time, limit in zip(places[far], texts, times[far], latest[far], strict=True):
+            reason = f"too far ahead: {name} = {shown(time)} is after {shown(limit)}"
+            rejects.append(BadRow(int(place), reason, text))
+        return batch.filter(pa.array(~far)), times[~far], places[~far], int(far.sum())
 
     def _reject_late(
         self,
@@ -192,6 +275,7 @@ class Intake:
             positions=positions,
             late=state.late + receipt.late,
             malformed=state.malformed + receipt.malformed,
+            ahead=state.ahead + receipt.ahead,
             at=arrival,
             frames=state.frames + 1,
         )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import timedelta
 
 from millpond.catalog import Catalog, Index, Source, StreamingTable, folder_name
 from millpond.config import MOST_SHARDS
+from millpond.duration import TimeUnit
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql, nearest
 from millpond.schema import ARRIVAL, Column, DataType, Schema
 from millpond.sql.statements import AlterTable, CreateIndex, CreateSource, CreateStreamingTable
 
 TABLE_OPTIONS = ("shards", "late")
+AHEAD = timedelta(
+    days=1
+)  # of arrival, where time is a TIMESTAMP: enough for wrong time zones, too little for the year 9999
 
 
 def folded(columns: tuple[Column, ...]) -> Schema:
@@ -56,6 +61,10 @@ def streaming_table(statement: CreateStreamingTable, catalog: Catalog, shards: i
         implicit_time=time is None,
         late=options.get("late", "reject"),
     )
+    by_clock = table.unit is TimeUnit.MICROSECOND
+    table = replace(table, ahead=statement.ahead[0] if statement.ahead is not None else AHEAD if by_clock else None)
+    if table.ahead is not None:
+        table.unit.ticks(table.ahead)
     table.unit.ticks(table.lateness)  # raises if it is finer than the time column
     if table.history is not None:
         table.unit.ticks(table.history)
@@ -143,6 +152,10 @@ def altered(statement: AlterTable, catalog: Catalog) -> StreamingTable:
     if statement.lateness is not None:
         table.unit.ticks(statement.lateness)
         table = replace(table, lateness=statement.lateness)
+    if statement.ahead is not None:
+        if statement.ahead[0] is not None:
+            table.unit.ticks(statement.ahead[0])
+        table = replace(table, ahead=statement.ahead[0])
     options = _options(statement.options)
     if "shards" in options:
         table = replace(table, shards=int(options["shards"]))

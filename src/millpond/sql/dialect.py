@@ -71,7 +71,9 @@ VALUES = TEXTS | {
     TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING,
 }  # fmt: skip
 # Words that may follow an interval without being its unit.
-AFTER_INTERVAL = frozenset({"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"})
+AFTER_INTERVAL = frozenset(
+    {"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"}
+)
 WINDOW_WORDS = ("ROWS", "INTERVAL", "LANDMARK", "SINCE", "NOW", "UNBOUNDED")
 WINDOW_HINT = "Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [LANDMARK DAY], [NOW], [SINCE 600] or [UNBOUNDED]."
 LANDMARKS = ("MINUTE", "HOUR", "DAY")

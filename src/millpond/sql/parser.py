@@ -162,6 +162,7 @@ class StatementReader(Parts):
                 "SHARD BY": lambda: self.own_columns(columns, name),
                 "RANGE": self.history,
                 "LATENESS": self.interval,
+                "AHEAD": lambda: (self.history("AHEAD"),),
                 "WITH": self.options,
             }
         )
@@ -169,7 +170,8 @@ class StatementReader(Parts):
         return st.CreateStreamingTable(
             self.sql, self.place, name, columns,
             time_column=read.get("TIMESTAMP BY"), shard_by=read.get("SHARD BY", ()), history=read.get("RANGE"),
-            lateness=read.get("LATENESS", timedelta(0)), options=read.get("WITH", {}), if_not_exists=if_not_exists,
+            lateness=read.get("LATENESS", timedelta(0)), ahead=read.get("AHEAD"),
+            options=read.get("WITH", {}), if_not_exists=if_not_exists,
         )  # fmt: skip
 
     def create_continuous(self) -> Statement:
@@ -366,7 +368,7 @@ class StatementReader(Parts):
             parts["columns"] = self.column_list()
             self.nullable()
             hint = "Only a streaming table has it: CREATE STREAMING TABLE."
-            self.refuse(("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "WITH"), prefix="clause ", hint=hint)
+            self.refuse(("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH"), prefix="clause ", hint=hint)
             self.refuse(REFUSED_CLAUSES, prefix="clause ")
         else:
             self.refuse(REFUSED_CLAUSES, prefix="clause ")
@@ -441,9 +443,13 @@ class StatementReader(Parts):
             change["options"] = self.options()
         else:
             self.refuse(("TBLPROPERTIES", "LOCATION"), prefix="ALTER TABLE SET ")
-            what = self.one_of(("RANGE", "LATENESS", "IDLE", "ACTIVE"), "SET")
+            what = self.one_of(("RANGE", "LATENESS", "AHEAD", "NOW", "IDLE", "ACTIVE"), "SET")
             if what == "LATENESS":
                 change["lateness"] = self.interval()
+            elif what == "AHEAD":
+                change["ahead"] = (self.history("AHEAD"),)
+            elif what == "NOW":
+                change["now"] = self.moment()
             elif what != "RANGE":
                 change["idle"] = what == "IDLE"
             else:

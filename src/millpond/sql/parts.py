@@ -144,11 +144,11 @@ class Parts(Cursor):
                 raise UnknownName("column", name, existing, where=f' in table "{table}"', sql=self.sql, span=span)
         return names
 
-    def history(self) -> timedelta | None:
+    def history(self, clause: str = "RANGE") -> timedelta | None:
         if self.accept("UNBOUNDED"):
             return None
         if not self.at("INTERVAL"):
-            raise self.unexpected("INTERVAL or UNBOUNDED after RANGE", ("INTERVAL", "UNBOUNDED"))
+            raise self.unexpected(f"INTERVAL or UNBOUNDED after {clause}", ("INTERVAL", "UNBOUNDED"))
         return self.interval()
 
     def options(self) -> dict[str, str]:

@@ -74,6 +74,7 @@ class CreateStreamingTable(Statement):
     shard_by: tuple[str, ...] = ()
     history: timedelta | None = None  # RANGE; None keeps rows forever
     lateness: timedelta = timedelta(0)
+    ahead: tuple[timedelta | None] | None = None  # None is the default of the table; (None,) is UNBOUNDED
     options: Mapping[str, str] = field(default_factory=dict)
     if_not_exists: bool = False
 
@@ -243,7 +244,9 @@ class AlterTable(Statement):
     history: timedelta | None = None
     drop_history: bool = False
     lateness: timedelta | None = None
+    ahead: tuple[timedelta | None] | None = None  # (None,) is UNBOUNDED
     options: Mapping[str, str] = field(default_factory=dict)
+    now: int | str | None = None  # SET NOW: a literal, number or text
     idle: bool | None = None  # SET IDLE, SET ACTIVE
 
 

@@ -75,6 +75,7 @@ class IntakeState:
     positions: dict[str, Any] = field(default_factory=dict)
     late: int = 0
     malformed: int = 0
+    ahead: int = 0
     at: int = 0
     frames: int = 0
 
@@ -85,6 +86,7 @@ class IntakeState:
             "positions": self.positions,
             "late": self.late,
             "malformed": self.malformed,
+            "ahead": self.ahead,
             "at": self.at,
             "frames": self.frames,
         }
@@ -95,7 +97,7 @@ class IntakeState:
 
     @property
     def rejected(self) -> int:
-        return self.late + self.malformed
+        return self.late + self.ahead + self.malformed
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ now r
 99
 
 ? SHOW REJECTED
-r | 0 | 0
+r | 0 | 0 | 0
 
 > ALTER TABLE r SET (late = 'reject')
 feed r

@@ -25,7 +25,7 @@ NULL | NULL | NULL | NULL | 9
 7 | column "vid": 99999999999 is not an INT
 
 ? SHOW REJECTED
-r | 0 | 7
+r | 0 | 0 | 7
 
 ? SELECT source, row FROM r_rejected WHERE position = '1'
 append | ["two", "b", false, 2, 2]

@@ -22,5 +22,5 @@ feed r
 late: t = 104 is before 105 | append | {"t": 104, "car": 4, "speed": 90}
 
 ? SHOW REJECTED
-: name | late | malformed
-r | 1 | 0
+: name | late | ahead | malformed
+r | 1 | 0 | 0

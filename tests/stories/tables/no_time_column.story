@@ -10,8 +10,8 @@ feed r
 1
 > INSERT INTO r VALUES (2)
 ? SELECT v, arrival FROM r ORDER BY arrival
-1 | 2026-01-01 00:00:02
-2 | 2026-01-01 00:00:03
+1 | 2027-01-01 00:00:02
+2 | 2027-01-01 00:00:03
 
 ? SELECT * FROM r [ROWS 1]
 2

@@ -387,7 +387,7 @@ S = "CREATE SOURCE s (a INT) FROM"
         ("ALTER TABLE t ADD a INT", "a INT", 'expected COLUMN or COLUMNS after ADD, but found "a"'),
         ("ALTER TABLE t RENAM TO u", "RENAM", 'expected ADD, RENAME or SET after the table name, but found "RENAM"|'
          'Hint: Did you mean "RENAME"?'),
-        ("ALTER TABLE t SET RANG", "RANG", 'expected RANGE, LATENESS, IDLE or ACTIVE after SET, but found "RANG"|'
+        ("ALTER TABLE t SET RANG", "RANG", 'expected RANGE, LATENESS, AHEAD, NOW, IDLE or ACTIVE after SET, but found "RANG"|'
          'Hint: Did you mean "RANGE"?'),
         ("INSERT t VALUES (1)", "t VALUES", 'expected INTO after INSERT, but found "t"'),
         ("INSERT INTO t (a, b VALUES (1)", "VALUES", 'expected "," or ")", but found "VALUES"'),
@@ -471,7 +471,7 @@ def test_unsupported(text: str, underlined: str, expected: str) -> None:
     [
         (f"{P} LATNESS INTERVAL 5", "clause", "LATNESS", 'Hint: Did you mean "LATENESS"?'),
         (f"{P} TIMESTMP BY t", "clause", "TIMESTMP", 'Hint: Did you mean "TIMESTAMP BY"?'),
-        (f"{P} XYZZY", "clause", "XYZZY", "Detail: There is: LATENESS, RANGE, SHARD BY, TIMESTAMP BY, WITH."),
+        (f"{P} XYZZY", "clause", "XYZZY", "Detail: There is: AHEAD, LATENESS, RANGE, SHARD BY, TIMESTAMP BY, WITH."),
         (f"{S} FILES 'x' FROMAT CSV", "clause", "FROMAT", 'Hint: Did you mean "FORMAT"?'),
         ("CREATE TABLE t (a STRNG)", "type", "STRNG", 'Hint: Did you mean "STRING"?'),
         ("CREATE TABLE t (a DECIMAL(1, 2, 3))", "type", "DECIMAL(1,2,3)", 'Hint: Did you mean "DECIMAL"?'),

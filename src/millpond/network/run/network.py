@@ -93,6 +93,7 @@ class Network:
         self._running.draft = self.state.losing(self.results.lost)
         self._make_up_for_lost_end()
         for table in self.catalog.streaming.values():
+            self._forget_future(table.name)  # a crash may have fallen into taking it back
             if table.folder in self.state.seen:
                 self.host.stream(table.name).skip_to(self.state.seen[table.folder].position)
 
@@ -182,6 +183,20 @@ class Network:
         running = {step.query.name for step in self._running.steps.values()}
         if any(table in bases(query, self.catalog) for query in running if query in self.catalog.queries):
             self.start_over()
+
+    def take_back(self, table: str) -> None:
+        """The time of a table was taken back: read it from there on."""
+        self._forget_future(table)
+        self.start_over()
+        self.apply_definitions()
+
+    def _forget_future(self, table: str) -> None:
+        """Forget how far a table was read if its time is earlier now."""
+        found, folder = self.host.stream(table), self.catalog.streaming[table].folder
+        seen = self._running.draft.seen.get(folder)
+        if seen is not None and seen.complete is not None and found.now is not None and seen.complete > found.now:
+            rest = {key: one for key, one in self._running.draft.seen.items() if key != folder}
+            self._running.draft = replace(self._running.draft, seen=rest)
 
     def start_over(self) -> None:
         """Forget everything that is not durable; the next tick fills windows from history."""

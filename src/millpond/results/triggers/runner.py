@@ -132,7 +132,7 @@ class TriggerRunner:
         self.trigger = trigger
         self.file = file
         self._outlet = outlet
-        self._open = open_sink
+        self.open_sink = open_sink
         self._clock = clock
         self._options = options
         self._sink: Sink | None = None
@@ -200,7 +200,7 @@ class TriggerRunner:
             return
         self._skip_to(rows.column(SEQ)[0].as_py())
         if self._sink is None:
-            self._sink = self._open()
+            self._sink = self.open_sink()
         since = self._clock.monotonic()
         for sent in batched(events(outlet.query, rows), self._sink.batch):
             if self._stop.is_set():

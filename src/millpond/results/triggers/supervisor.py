@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -75,6 +76,14 @@ class Triggers:
             for name in names:
                 self._discard(name)
         return len(names)
+
+    def restart(self, folder: str, query: ContinuousQuery) -> None:
+        """A query begins anew, with another folder than `folder`: those that live in this process go on with it."""
+        with self._guard:
+            for name, runner in list(self._runners.items()):
+                if runner.file is None and runner.trigger.folder == folder:
+                    self._discard(name)
+                    self._start(replace(runner.trigger, folder=query.folder, start=0), None, runner.open_sink)
 
     def states(self) -> list[TriggerState]:
         """How each trigger is: from its thread, or from its file when it runs elsewhere."""
