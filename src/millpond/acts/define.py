@@ -201,6 +201,8 @@ def _drop_index(pond: Pond, statement: st.Drop) -> Result:
 
 
 def alter(pond: Pond, statement: st.AlterTable) -> Result:
+    if statement.now is not None:
+        return now.take_back(pond, statement.name, statement.now)
     pond.own()
     with pond.work:
         catalog = pond.catalog
@@ -208,8 +210,6 @@ def alter(pond: Pond, statement: st.AlterTable) -> Result:
             to = statement.rename_to.lower()
             pond.rename(catalog.renamed(statement.name, to), statement.name.lower(), to)
             return Result(message=f'"{statement.name}" is now "{to}"')
-        if statement.now is not None:
-            return now.take_back(pond, statement.name, statement.now)
         if statement.idle is not None:
             return idle.declare(pond, statement.name, statement.idle)
         if statement.name.lower() in catalog.standard:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def take_back(pond: Pond, name: str, value: int | str) -> Result:
     pond.own()
-    with pond.work:
+    with pond.round, pond.work:  # no tick may be under way: it would have read the table beyond the new time
         definition = pond.catalog.streaming_table(name)
         table = pond.stream(definition.name)
         time = to_ticks(value, definition)

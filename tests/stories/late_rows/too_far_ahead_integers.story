@@ -18,9 +18,10 @@ feed r
 3
 5
 
-? SELECT reason FROM r_rejected ORDER BY position, reason
-too far ahead: t = 5000 is after 1100
+? SELECT reason FROM r_rejected ORDER BY reason
 too far ahead: t = 1201 is after 1200
+too far ahead: t = 5000 is after 1100
+
 now r
 1195
 

@@ -185,10 +185,10 @@ class Network:
             self.start_over()
 
     def take_back(self, table: str) -> None:
-        """The time of a table was taken back: read it from there on."""
+        """The time of a table was taken back: read it from there on. Called by the holder of the round."""
         self._forget_future(table)
         self.start_over()
-        self.apply_definitions()
+        self.note_definitions()
 
     def _forget_future(self, table: str) -> None:
         """Forget how far a table was read if its time is earlier now."""
@@ -196,7 +196,7 @@ class Network:
         seen = self._running.draft.seen.get(folder)
         if seen is not None and seen.complete is not None and found.now is not None and seen.complete > found.now:
             rest = {key: one for key, one in self._running.draft.seen.items() if key != folder}
-            self._running.draft = replace(self._running.draft, seen=rest)
+            self._running.correct(replace(self._running.draft, seen=rest))
 
     def start_over(self) -> None:
         """Forget everything that is not durable; the next tick fills windows from history."""
