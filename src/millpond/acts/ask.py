@@ -13,7 +13,8 @@ from sqlglot import exp
 from millpond import catalog_file
 from millpond.catalog import StandardTable, StreamingTable
 from millpond.errors import CatalogError, EngineError, UnsupportedSql
-from millpond.query.bind import Bound, bind
+from millpond.query.binding.bind import bind
+from millpond.query.binding.uses import Bound
 from millpond.query.deadline import Deadline
 from millpond.query.explain import explain
 from millpond.query.plan import Plan, make_plan, only_here

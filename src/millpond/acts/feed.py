@@ -11,7 +11,8 @@ from sqlglot import exp
 from millpond.acts.values import as_query, givable
 from millpond.catalog import Feed, StandardTable, StreamingTable, folder_name
 from millpond.errors import CatalogError, EngineError, SqlError, UnsupportedSql
-from millpond.query.bind import Bound, bind
+from millpond.query.binding.bind import bind
+from millpond.query.binding.uses import Bound
 from millpond.query.local import with_relations
 from millpond.result import Result
 from millpond.sql import statements as st

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from millpond.catalog import StreamingTable
 from millpond.errors import SqlError, UnsupportedSql
-from millpond.query.bind import Bound, Use
+from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import to_ticks, window_start
 
 

@@ -20,7 +20,7 @@ from millpond.duration import TimeUnit, moment, to_micros
 from millpond.errors import SqlError, brief
 from millpond.predicate.form import Predicate, Value, all_of
 from millpond.predicate.normal import Domain, conjunction
-from millpond.query.bind import Bound, Use
+from millpond.query.binding.uses import Bound, Use
 from millpond.schema import Column
 from millpond.sql.predicates import ColumnOf, read_necessary
 from millpond.sql.statements import Window

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.bounds import timestamp_ticks
 from millpond.query.local import damaged
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns

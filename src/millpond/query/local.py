@@ -25,7 +25,7 @@ from millpond.arrow import arrow_schema, conform
 from millpond.catalog import Function
 from millpond.errors import CorruptBlock, EngineError, MillpondError
 from millpond.process import ProcessBound
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
 from millpond.query.instant import at_instant

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from millpond.arrow import arrow_schema
 from millpond.errors import EngineError
-from millpond.query.bind import Bound, Use
+from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant
 from millpond.query.plan import Fetched, Plan, ordered

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from millpond.errors import EngineError
 from millpond.query.as_of import check_kept, times_as_of
-from millpond.query.bind import Bound, Use
+from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import find_bounds
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 from millpond.table.store import Bounds, Selection, Snapshot

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from millpond.catalog import StreamingTable
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.bounds import window_start
 from millpond.query.instant import written_moment
 from millpond.schema import SEQ, DataType, Schema

@@ -14,7 +14,7 @@ import pyarrow as pa
 from millpond.catalog import StandardTable, StreamingTable
 from millpond.connectors import postgres
 from millpond.event_time import Progress
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable

@@ -27,7 +27,7 @@ from millpond.config import Config
 from millpond.duration import TimeUnit
 from millpond.ingest.feed import FeedRunner
 from millpond.network.run.network import Network
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.shelf import TableShelf
 from millpond.query.system import SCHEMA, SystemTable
 from millpond.results.triggers.supervisor import Triggers

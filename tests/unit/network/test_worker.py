@@ -16,7 +16,7 @@ from millpond.network.run.tick_plan import TickPlan
 from millpond.network.run.worker import run_task
 from millpond.network.state.shard_history import FolderTables, ShardPast
 from millpond.pond import Pond
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.shelf import TableShelf
 
 QUERIES = """

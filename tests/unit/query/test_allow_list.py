@@ -14,7 +14,7 @@ import millpond
 from millpond.catalog import Catalog
 from millpond.errors import MillpondError, SqlError
 from millpond.query.allowed import NODES, check_allowed
-from millpond.query.bind import bind
+from millpond.query.binding.bind import bind
 from millpond.query.on_spark import spark_text
 from millpond.sql.parser import parse
 from millpond.sql.statements import Select

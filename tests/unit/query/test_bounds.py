@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from millpond.catalog import Catalog, StreamingTable
 from millpond.errors import SqlError
 from millpond.predicate.form import Always, And, CompareColumns, Never, Not, Or, Predicate
-from millpond.query.bind import bind
+from millpond.query.binding.bind import bind
 from millpond.query.bounds import find_bounds, narrowed, to_ticks
 from millpond.schema import Schema
 from millpond.sql.parser import parse

@@ -51,7 +51,7 @@ from millpond.network.windows.arrivals import Arrived
 from millpond.network.windows.keyed_rows import KeyedRows
 from millpond.network.windows.neighbours import Neighbours, Side
 from millpond.network.windows.predicates import compile_condition
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.instant import at_instant, names_instant
 from millpond.query.local import with_relations
 from millpond.query.plan import used_columns

@@ -16,7 +16,7 @@ from sqlglot import exp
 from millpond.catalog import StandardTable
 from millpond.network.plan.prepared import Prepared
 from millpond.predicate.vector import Filter
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.schema import Column, DataType
 from millpond.sql.predicates import read_necessary, typed_column
 

@@ -31,7 +31,7 @@ from millpond.network.aggregates.correlated import correlated_shape
 from millpond.network.aggregates.running import shape_of
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.shapes import ungrouped
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.instant import is_instant
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 

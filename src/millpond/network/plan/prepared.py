@@ -14,7 +14,8 @@ from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingT
 from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.aggregates.running import NotRunning, shape_of
-from millpond.query.bind import Bound, Use, bind
+from millpond.query.binding.bind import bind
+from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import window_start
 from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize

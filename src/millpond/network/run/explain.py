@@ -15,7 +15,7 @@ from millpond.network.plan.why import why_exact
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.network.run.placement import shard_table
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 
 
 def state_rows(network: Network) -> list[dict[str, Any]]:

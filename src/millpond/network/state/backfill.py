@@ -20,7 +20,8 @@ from millpond.duration import TimeUnit
 from millpond.event_time import event_times, sort_by_time
 from millpond.network.state import checkpoints as snapshots
 from millpond.network.state import last_result as before
-from millpond.query.bind import Use, bind
+from millpond.query.binding.bind import bind
+from millpond.query.binding.uses import Use
 from millpond.query.local import Local
 from millpond.query.plan import Shelf, make_plan
 from millpond.query.relation import SPARK

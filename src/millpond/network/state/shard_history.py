@@ -10,7 +10,7 @@ from millpond.catalog import Catalog, StandardTable, StreamingTable
 from millpond.clock import SystemClock
 from millpond.ingest.shards import shard_numbers
 from millpond.network.state.backfill import Past
-from millpond.query.bind import Use
+from millpond.query.binding.uses import Use
 from millpond.query.local import Local
 from millpond.query.shelf import ResultTable, TableShelf
 from millpond.schema import Schema

@@ -18,7 +18,7 @@ import pyarrow as pa
 from millpond.network.time.inlet import Inlet
 from millpond.network.windows.keyed_rows import KeyedRows, Layout
 from millpond.predicate.vector import Columns
-from millpond.query.bind import Previous
+from millpond.query.binding.uses import Previous
 
 Ints = npt.NDArray[np.int64]
 

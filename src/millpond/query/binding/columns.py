@@ -1,0 +1,109 @@
+"""Names of columns: each belongs to one relation of its FROM, or is reported with the nearest name; each has its type."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from millpond.errors import SqlError, UnknownName
+from millpond.query.binding.uses import Use
+from millpond.schema import SEQ, DataType
+from millpond.sql.dialect import span_of
+
+
+def settle_where(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
+    """In WHERE a bare name is a column of the FROM, never an output's name, which `qualify` would also accept."""
+    where = scope.expression.args.get("where")
+    tables = {a: uses[s.name].columns for a, s in scope.sources.items() if isinstance(s, exp.Table) and s.name in uses}
+    if where is None or len(tables) != len(scope.sources):
+        return
+    for column in where.find_all(exp.Column):
+        if column.table or column.parent_select is not scope.expression:  # a subquery's names are its own
+            continue
+        found = [alias for alias, columns in tables.items() if column.name in columns]
+        if len(found) > 1:
+            raise _ambiguous(column, found, sql)
+        if found:
+            column.set("table", exp.to_identifier(found[0]))
+
+
+def check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str], sql: str) -> None:
+    """Every column must have been found; a missing one is reported with the nearest name."""
+    for scope in scopes:
+        names: dict[str, list[str]] = {}
+        for alias, source in scope.sources.items():
+            if isinstance(source, Scope):
+                outputs = source.expression.named_selects if isinstance(source.expression, exp.Query) else []
+                names[alias] = list(outputs)
+            elif source.name in uses:
+                use = uses[source.name]
+                names[alias] = [*use.names, *(p.name for p in use.previous)]
+        if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
+            names[""] = list(scope.expression.named_selects)
+        for column in scope.columns:
+            if isinstance(column.this, exp.Star):
+                continue
+            known = names.get(column.table)
+            if column.table and known is None:
+                if column.table in scope.sources or scope.parent is not None:
+                    continue
+                raise UnknownName("table", column.table, names, where=" in this FROM", sql=sql, span=span_of(column))
+            if not column.table and scope.is_root is False and scope.parent is not None and not names:
+                continue
+            if not column.table and known is not None and column.name.lower() in {n.lower() for n in known}:
+                continue
+            if not column.table or (known is not None and column.name.lower() not in {n.lower() for n in known}):
+                if any(not n for n in names.values()) or (not column.table and column.name.lower() in aliases):
+                    continue
+                where, candidates = _where(names, column.table, uses, scope)
+                if (
+                    not column.table
+                    and sum(column.name.lower() in {n.lower() for n in ns} for ns in names.values()) > 1
+                ):
+                    raise _ambiguous(column, names, sql)
+                raise UnknownName("column", column.name, candidates, where=where, sql=sql, span=span_of(column))
+
+
+def _ambiguous(column: exp.Column, tables: Iterable[str], sql: str) -> SqlError:
+    return SqlError(
+        f'column "{column.name}" is ambiguous',
+        detail=f"It is in {', '.join(sorted(tables))}.",
+        hint=f"Write <table>.{column.name}.",
+        sql=sql,
+        span=span_of(column),
+    )
+
+
+def _where(names: Mapping[str, list[str]], table: str, uses: Mapping[str, Use], scope: Scope) -> tuple[str, list[str]]:
+    if table:
+        return f' in "{table}"', [n for n in names[table] if n != SEQ]
+    if len(names) == 1:
+        alias = next(iter(names))
+        source = scope.sources[alias]
+        real = uses[source.name].table.name if isinstance(source, exp.Table) and source.name in uses else alias
+        return f' in table "{real}"', [n for n in names[alias] if n != SEQ]
+    return "", [n for ns in names.values() for n in ns if n != SEQ]
+
+
+def type_columns(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
+    """Put types on the columns of tables; the translation works out all others (annotating whole trees costs more)."""
+    for scope in scopes:
+        for column in scope.columns:
+            around: Scope | None = scope
+            while around is not None and column.table not in around.sources:
+                around = around.parent
+            source = around.sources[column.table] if around is not None else None
+            if isinstance(source, exp.Table) and source.name in uses:
+                columns = uses[source.name].columns
+                before = {p.name: p.column for p in uses[source.name].previous}
+                name = before.get(column.name, column.name)
+                kind = columns.find(name, column.table).type if name in columns else DataType("BIGINT")
+                column.type = sqlglot_type(kind)
+
+
+@functools.lru_cache(maxsize=256)
+def sqlglot_type(kind: DataType) -> exp.DataType:
+    return exp.DataType.build(str(kind), dialect="spark")

@@ -1,0 +1,109 @@
+"""Names in FROM: each table of the pond that a query reads becomes a `Use` under a relation name of its own.
+
+Invariant: afterwards every relation of the tree is a use, a CTE or a table function; no other name reaches an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from millpond.catalog import REJECTED_SUFFIX, Catalog, Source, StreamingTable
+from millpond.errors import SqlError, UnknownName, UnsupportedSql
+from millpond.query.binding.uses import Use
+from millpond.query.system import SCHEMA, SystemTable, find_system_table
+from millpond.sql.dialect import WINDOW, WINDOW_SPAN, span_of
+
+
+def name_relations(
+    scopes: list[Scope],
+    catalog: Catalog,
+    sql: str,
+    allow_sources: bool,
+    system: Mapping[str, SystemTable] | None,
+) -> dict[str, Use]:
+    uses: dict[str, Use] = {}
+    seen: set[int] = set()
+    for scope in scopes:
+        for source in scope.sources.values():
+            if not isinstance(source, exp.Table) or id(source) in seen or not isinstance(source.this, exp.Identifier):
+                continue
+            seen.add(id(source))
+            if source.db.lower() == SCHEMA and not source.catalog:
+                use = _resolve_system(source, system, sql, len(uses))
+            else:
+                use = _resolve(source, catalog, sql, len(uses), allow_sources)
+            uses[use.name] = use
+            if not source.alias:
+                source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
+            # The use holds the window from here on; engines know nothing of it.
+            source.meta.pop(WINDOW, None)
+            source.set("db", None)
+            source.set("catalog", None)
+            source.set("this", exp.to_identifier(use.name))
+        for column in scope.find_all(exp.Column):  # `millpond.queries.name`: the relation is known by its alias now
+            if column.db.lower() == SCHEMA and not column.catalog:
+                column.set("db", None)
+    _check_resolved(scopes, uses, catalog, sql)
+    return uses
+
+
+def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, sql: str, number: int) -> Use:
+    table = find_system_table(node.name, system, sql=sql, span=span_of(node))
+    if node.meta.get(WINDOW) is not None:
+        raise UnsupportedSql(
+            f'"{table.name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
+        )
+    return Use(f"__r{number}", node.alias_or_name, table)
+
+
+def _check_resolved(scopes: list[Scope], uses: Mapping[str, Use], catalog: Catalog, sql: str) -> None:
+    """Every name in FROM must be a table of the pond or a CTE by now. Another would be looked up by the engine, which knows
+    more relations than a pond has: files, for one."""
+    known = {
+        id(node) for scope in scopes for node, source in scope.selected_sources.values() if isinstance(source, Scope)
+    }
+    for node in scopes[-1].expression.find_all(exp.Table):
+        if node.name not in uses and id(node) not in known and isinstance(node.this, exp.Identifier):
+            raise UnknownName("table", node.name, catalog.relation_names(), sql=sql, span=span_of(node))
+
+
+def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sources: bool) -> Use:
+    name = node.name
+    window = node.meta.get(WINDOW)
+    if node.args.get("db") is not None:
+        hint = f"Tables of a pond have plain names; those of schema {SCHEMA} describe the pond."
+        raise UnknownName("schema", node.db, sql=sql, span=span_of(node), hint=hint)
+    table = catalog.relation(name)
+    rejected = False
+    if table is None and name.lower().endswith(REJECTED_SUFFIX):
+        table = catalog.streaming.get(name.lower().removesuffix(REJECTED_SUFFIX))
+        rejected = table is not None
+    if table is None:
+        raise UnknownName("table", name, catalog.relation_names(), sql=sql, span=span_of(node))
+    if isinstance(table, Source) and not allow_sources:
+        raise UnsupportedSql(
+            f'source "{name}" cannot be queried',
+            hint=f"Let its rows flow into a streaming table: INSERT INTO <table> SELECT ... FROM {name}.",
+            sql=sql,
+            span=span_of(node),
+        )
+    if window is not None:
+        if not isinstance(table, StreamingTable) or rejected:
+            raise UnsupportedSql(
+                f'"{name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
+            )
+        place = node.meta.get(WINDOW_SPAN) or span_of(node)
+        for column in window.columns:
+            if column not in table.columns:
+                raise UnknownName(
+                    "column", column, table.columns.names, where=f' in table "{name}"', sql=sql, span=place
+                )
+        if window.length is not None:
+            try:
+                table.unit.ticks(window.length)
+            except SqlError as error:
+                raise error.at(sql, place) from None
+    return Use(f"__r{number}", node.alias_or_name, table, window, rejected)

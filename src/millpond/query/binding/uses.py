@@ -1,0 +1,87 @@
+"""What binding gives: a query's tree, and a `Use` for each place where it reads a table.
+
+Everything after binding (bounds, plans, engines, continuous queries) works with these and never looks a name up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from millpond.catalog import REJECTED_COLUMNS, Function, Source, StandardTable, StreamingTable
+from millpond.query.system import SystemTable
+from millpond.schema import SEQ, Schema
+from millpond.sql.statements import Window
+
+
+@dataclass(frozen=True)
+class Previous:
+    """`PREV(column, back)`: a column of its own in the relation behind a use."""
+
+    column: str
+    back: int
+
+    @property
+    def name(self) -> str:
+        return f"__prev_{self.back}_{self.column}"
+
+    @classmethod
+    def of(cls, name: str) -> Previous | None:
+        """What a column's name stands for, if it is such a column."""
+        if not name.startswith("__prev_"):
+            return None
+        back, _, column = name.removeprefix("__prev_").partition("_")
+        return cls(column, int(back))
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of a table in a query. `rejected`: the rejected rows of a streaming table are meant."""
+
+    name: str
+    alias: str
+    table: StreamingTable | StandardTable | Source | SystemTable
+    window: Window | None = None
+    rejected: bool = False
+    previous: tuple[Previous, ...] = ()
+
+    @property
+    def columns(self) -> Schema:
+        return REJECTED_COLUMNS if self.rejected else self.table.columns
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that can be named: those of the table, and the row number where rows have one."""
+        hidden = () if isinstance(self.table, SystemTable) else (SEQ,)
+        return [*self.columns.names, *hidden]
+
+    @property
+    def time_column(self) -> str | None:
+        if self.rejected:
+            return "arrival"
+        return self.table.time_column if isinstance(self.table, StreamingTable) else None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A query whose names are resolved. `names` are the output columns as the user wrote them, `functions` the user's
+    functions it calls, by lower-case name. `written` is a query with correlated aggregates or norms before these were made
+    exact."""
+
+    tree: exp.Query
+    uses: Mapping[str, Use]
+    names: tuple[str, ...]
+    scopes: list[Scope] = field(default_factory=list, compare=False)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    written: exp.Query | None = field(default=None, compare=False)
+
+
+def uses_by_alias(scope: Scope, uses: Mapping[str, Use]) -> dict[str, Use]:
+    found = {}
+    for alias, source in scope.sources.items():
+        if isinstance(source, exp.Table) and source.name in uses:
+            found[alias.lower()] = uses[source.name]
+    return found
