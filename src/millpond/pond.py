@@ -19,7 +19,7 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,20 +199,25 @@ class Pond(ProcessBound):
 
     # -- asking and telling -----------------------------------------------------------------------------------------
 
-    def sql(self, text: str) -> Result:
+    def sql(self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Result:
         """Run one or more statements separated by `;`. Returns the result of the last.
+
+        `parameters` are values for `?` (a list or tuple, in order) or for `:name` (a dict) wherever a literal can stand in
+        a query, INSERT, UPDATE or DELETE. They are never part of the text, so they need no quotes.
 
         >>> db.sql("CREATE TABLE owners (vid INT, owner STRING); INSERT INTO owners VALUES (1, 'Ada'), (2, 'Bert')")
         2 rows inserted
-        >>> db.sql("SELECT owner FROM owners WHERE vid = 1").rows()
+        >>> db.sql("SELECT owner FROM owners WHERE vid = ?", [1]).rows()
         [('Ada',)]
+        >>> db.sql("SELECT vid FROM owners WHERE owner = :name", {"name": "Bert"}).rows()
+        [(2,)]
         """
         self._check_open()
         check_text(text, self.config.statement_length)
         result = Result()
         try:
             with disk_errors(self.folder):
-                for statement in parse(text):
+                for statement in parse(text, parameters):
                     result = run_statement(self, statement)
         except RecursionError as error:
             raise nested_too_deeply() from error

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from millpond.arrow import python_values
+from millpond.errors import EngineError
 
 if TYPE_CHECKING:
     import pandas
@@ -51,6 +54,25 @@ class Result:
         """All rows as a pandas frame."""
         return self._rows.to_pandas()
 
+    def polars(self) -> Any:
+        """All rows as a Polars frame. Polars has to be installed."""
+        try:
+            polars = importlib.import_module("polars")
+        except ImportError as error:
+            raise EngineError(
+                "polars is not installed", hint="pip install polars, or use arrow() or pandas()."
+            ) from error
+        return polars.from_arrow(self._rows)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows for any library that takes Arrow's C streams: DuckDB, Polars, pandas, PyArrow.
+
+        >>> result = Result(pa.table({"vid": [1, 2]}))
+        >>> pa.table(result).num_rows
+        2
+        """
+        return self._rows.__arrow_c_stream__(requested_schema)
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch in self._rows.to_batches():
             yield from zip(*(python_values(column) for column in batch.columns), strict=True)
@@ -63,9 +85,33 @@ class Result:
             return self.message or "done"
         shown = Result(self._rows.slice(0, _SHOWN)).rows()
         text = format_table(self.columns, shown, self._rows.schema)
+        return f"{text}\n{self._counted()}"
+
+    def _counted(self) -> str:
         count = len(self)
         more = f", {count - _SHOWN} not shown" if count > _SHOWN else ""
-        return f"{text}\n({count} row{'' if count == 1 else 's'}{more})"
+        return f"({count} row{'' if count == 1 else 's'}{more})"
+
+    def _repr_html_(self) -> str:
+        """The same table for notebooks."""
+        if not self.columns:
+            return f"<pre>{html.escape(self.message or 'done')}</pre>"
+        rights = [' style="text-align: right"' if right else "" for right in _numbers(self._rows.schema)]
+        shown = Result(self._rows.slice(0, _SHOWN)).rows()
+        lines = ["<table>", _html_row("th", self.columns, rights)]
+        lines += [_html_row("td", [format_value(value) for value in row], rights) for row in shown]
+        return "\n".join([*lines, "</table>", f"<p>{self._counted()}</p>"])
+
+
+def _html_row(tag: str, texts: Sequence[str], rights: Sequence[str]) -> str:
+    cells = (f"<{tag}{right}>{html.escape(text)}</{tag}>" for text, right in zip(texts, rights, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _numbers(schema: pa.Schema) -> list[bool]:
+    """Which columns hold numbers, which stand to the right."""
+    types = pa.types
+    return [types.is_integer(f.type) or types.is_floating(f.type) or types.is_decimal(f.type) for f in schema]
 
 
 def format_table(names: Sequence[str], rows: Sequence[Sequence[Any]], schema: pa.Schema | None = None) -> str:
@@ -73,11 +119,7 @@ def format_table(names: Sequence[str], rows: Sequence[Sequence[Any]], schema: pa
     widest = _WIDEST if len(names) > 1 else 10_000
     texts = [[format_value(v, widest) for v in row] for row in rows]
     widths = [max([len(n), *(len(t[i]) for t in texts)]) for i, n in enumerate(names)]
-    right = [
-        schema is not None
-        and (pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type))
-        for f in (schema or [None] * len(names))
-    ]
+    right = _numbers(schema) if schema is not None else [False] * len(names)
 
     def line(cells: Sequence[str]) -> str:
         padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True)]

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from decimal import Decimal
 
+import duckdb
 import pyarrow as pa
+import pytest
 
+from millpond.errors import EngineError
 from millpond.result import Result, format_table, format_value
 
 
@@ -58,3 +62,40 @@ def test_a_lone_column_is_shown_whole() -> None:
 
 def test_no_rows() -> None:
     assert repr(Result(pa.table({"a": pa.array([], pa.int32())}))) == " a\n---\n(0 rows)"
+
+
+def test_other_libraries_take_a_result_as_arrow() -> None:
+    table = pa.table({"a": [1, 2], "b": ["x", None]})
+    assert pa.table(Result(table)).equals(table)
+    assert duckdb.connect().from_arrow(Result(table)).fetchall() == [(1, "x"), (2, None)]
+    wider = pa.schema([("a", pa.int64()), ("b", pa.large_string())])
+    reader = pa.RecordBatchReader.from_stream(Result(table), schema=wider)
+    assert reader.read_all().schema == wider
+
+
+def test_a_result_as_polars_frame() -> None:
+    polars = pytest.importorskip("polars")
+    frame = Result(pa.table({"a": [1, 2]})).polars()
+    assert isinstance(frame, polars.DataFrame)
+    assert frame["a"].to_list() == [1, 2]
+
+
+def test_without_polars_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(EngineError) as caught:
+        Result(pa.table({"a": [1]})).polars()
+    assert str(caught.value) == "polars is not installed\nHint: pip install polars, or use arrow() or pandas()."
+
+
+def test_a_result_in_a_notebook() -> None:
+    html = Result(pa.table({"a<b": [1], "text": ["<script>alert('&')</script>"]}))._repr_html_()
+    assert html == (
+        '<table>\n<tr><th style="text-align: right">a&lt;b</th><th>text</th></tr>\n'
+        '<tr><td style="text-align: right">1</td><td>&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;</td></tr>\n'
+        "</table>\n<p>(1 row)</p>"
+    )
+    many = Result(pa.table({"a": list(range(100))}))._repr_html_()
+    assert many.endswith("<p>(100 rows, 60 not shown)</p>")
+    assert many.count("<tr>") == 41
+    assert len(Result(pa.table({"a": ["x" * 10_000], "b": [1]}))._repr_html_()) < 500
+    assert Result(message="<b>3</b> rows")._repr_html_() == "<pre>&lt;b&gt;3&lt;/b&gt; rows</pre>"

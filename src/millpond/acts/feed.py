@@ -16,6 +16,8 @@ from millpond.query.binding.uses import Bound
 from millpond.query.local import with_relations
 from millpond.result import Result
 from millpond.sql import statements as st
+from millpond.sql.dialect import tokenize
+from millpond.sql.parameters import marks_in
 from millpond.sql.parser import parse
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
@@ -31,6 +33,14 @@ def reads_source(pond: Pond, query: exp.Expr) -> bool:
 def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | StandardTable, query: exp.Expr) -> Result:
     if not isinstance(target, StreamingTable):
         raise UnsupportedSql("a source can only flow into a streaming table", sql=statement.sql, span=statement.span)
+    if next(marks_in(tokenize(statement.sql)), None) is not None:
+        raise UnsupportedSql(
+            "a feed takes no parameters",
+            detail="It is kept as it is written.",
+            hint="Write the value itself.",
+            sql=statement.sql,
+            span=statement.span,
+        )
     bound = bind(query, pond.catalog, statement.sql, allow_sources=True)
     if len(bound.uses) != 1 or _has_state(bound.tree):
         raise UnsupportedSql(

@@ -26,6 +26,7 @@ from millpond.sql import statements as st
 from millpond.sql.chains import balance
 from millpond.sql.dialect import TEXTS, VALUES, Cursor, read_tree, span_of, tokenize
 from millpond.sql.literals import FOLDED, LiteralRows, fold
+from millpond.sql.parameters import Parameters, with_parameters
 from millpond.sql.parts import REFUSED_CLAUSES, Parts
 from millpond.sql.sizes import Sizes
 from millpond.sql.statements import Statement
@@ -52,14 +53,14 @@ SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS
 SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
 
 
-def parse(text: str) -> list[Statement]:
-    """The statements of a text, in order; none for an empty one.
+def parse(text: str, parameters: Parameters | None = None) -> list[Statement]:
+    """The statements of a text, in order; none for an empty one. `parameters` are the values for `?` or `:name` in it.
 
     >>> [type(s).__name__ for s in parse("DROP TABLE IF EXISTS t; SELECT vid FROM posreports [ROWS 4]")]
     ['Drop', 'Select']
     """
     try:
-        return _read_folded(text) or _read(text, tokenize(text))
+        return _read_folded(text, parameters) or _read(text, with_parameters(text, tokenize(text), parameters))
     except RecursionError as error:
         raise nested_too_deeply() from error
 
@@ -68,14 +69,14 @@ def _read(text: str, tokens: Iterable[Token]) -> list[Statement]:
     return [StatementReader(text, part).statement() for part in _split(tokens)]
 
 
-def _read_folded(text: str) -> list[Statement] | None:
+def _read_folded(text: str, parameters: Parameters | None) -> list[Statement] | None:
     """The statements of a text with long lists of literals; None if it has none, or cannot be read without looking at them."""
     folded = fold(text)
     if folded is None:
         return None
     try:
         tokens = folded.restore(text, tokenize(folded.text))
-        return _read(text, tokens) if tokens is not None else None
+        return _read(text, with_parameters(text, tokens, parameters)) if tokens is not None else None
     except SqlError:
         return None
 
