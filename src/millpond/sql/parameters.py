@@ -23,7 +23,7 @@ from typing import Any
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millpond.errors import Span, SqlError, TypeMismatch, UnknownName, UnsupportedSql, brief
+from millpond.errors import Span, SqlError, SqlSyntaxError, TypeMismatch, UnknownName, UnsupportedSql, brief
 from millpond.sql.dialect import tokenize
 
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -107,7 +107,7 @@ def _values(sql: str, tokens: list[Token], marks: list[Mark], given: Parameters)
         return _named(sql, tokens, marks, given)
     if marks and not given:
         what = "parameter" if marks[0].name is None else f'parameter "{marks[0].name}"'
-        raise SqlError(f"{what} has no value", hint=_HINT, sql=sql, span=_span(tokens, marks[0]))
+        raise SqlSyntaxError(f"{what} has no value", hint=_HINT, sql=sql, span=_span(tokens, marks[0]))
     if len(marks) != len(given):
         raise SqlError(
             f"{len(given)} parameter{'' if len(given) == 1 else 's'} {'is' if len(given) == 1 else 'are'} given, "
