@@ -4,16 +4,13 @@ The language of queries is Spark's. millpond adds one thing inside a query, a wi
 (`posreports [vid ROWS 4] AS p`), kept as a `Window` in `table.meta["window"]` so that it survives `copy()` and means
 nothing to code that has not heard of it. A bracket behind anything but a table name stays an array subscript.
 
-`Cursor` is the other half: a place in a list of tokens, used for windows here and for whole statements in `parser.py`.
-
 Invariant: nothing of sqlglot's own error handling leaves this module. Whatever it cannot read becomes a `SqlError` that
 carries the whole text and the place in it; places are offsets in the whole text, however many statements it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import timedelta
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from sqlglot import exp
@@ -23,11 +20,10 @@ from sqlglot.parser import SENTINEL_NONE
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millpond.duration import UNITS, duration, parse_duration
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
+from millpond.sql.cursor import Cursor, found
 from millpond.sql.literals import FOLDED, check_numbers, list_literal
-from millpond.sql.statements import Window
 
 __all__ = [
     "CORRELATED",
@@ -35,7 +31,6 @@ __all__ = [
     "NORMS",
     "OF_CONDITION",
     "ORIGINAL_NAME",
-    "Cursor",
     "Millpond",
     "WINDOW",
     "WINDOW_SPAN",
@@ -64,237 +59,7 @@ CORRELATED = {
 NORMS = {"approx_norm": "value", "approx_norm_lower": "lower", "approx_norm_upper": "upper"}
 """The names of a norm: whether the value or a bound is shown."""
 
-TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
-# Tokens whose text is a value or a quoted name: never a keyword or a symbol, whatever it says.
-VALUES = TEXTS | {
-    TokenType.NUMBER, TokenType.IDENTIFIER, TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.BYTE_STRING,
-    TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING,
-}  # fmt: skip
-# Words that may follow an interval without being its unit.
-AFTER_INTERVAL = frozenset(
-    {"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"}
-)
-WINDOW_WORDS = ("ROWS", "INTERVAL", "LANDMARK", "SINCE", "NOW", "UNBOUNDED")
-WINDOW_HINT = "Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [LANDMARK DAY], [NOW], [SINCE 600] or [UNBOUNDED]."
-LANDMARKS = ("MINUTE", "HOUR", "DAY")
 QUERY_WORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "UNION", "SET", "VALUES")
-MOST_DIGITS = 18  # what fits a BIGINT; also keeps int() away from Python's own limit on digits
-
-
-class Cursor:
-    """A place in the tokens of one statement, and the words for what was expected there.
-
-    Keywords are matched in any case, and never match a quoted name or a text. `sql` is the whole text the tokens were
-    read from, so that every error can show its place.
-    """
-
-    def __init__(self, sql: str, tokens: list[Token], index: int = 0) -> None:
-        self.sql = sql
-        self.tokens = tokens
-        self.index = index
-
-    def look(self, ahead: int = 0) -> Token:
-        """The token here or further on; past the end, sqlglot's sentinel, which is false."""
-        place = self.index + ahead
-        return self.tokens[place] if place < len(self.tokens) else SENTINEL_NONE
-
-    def at(self, *words: str) -> bool:
-        """Whether the next tokens are these keywords or symbols."""
-        tokens = self.tokens[self.index : self.index + len(words)]
-        return len(tokens) == len(words) and all(
-            t.token_type not in VALUES and t.text.upper() == w for t, w in zip(tokens, words, strict=True)
-        )
-
-    def at_word(self) -> bool:
-        """Whether the next token is an unquoted word, keyword or not."""
-        token = self.look()
-        return bool(token) and token.token_type not in VALUES and (token.text[:1].isalpha() or token.text[:1] == "_")
-
-    def accept(self, *words: str) -> bool:
-        if not self.at(*words):
-            return False
-        self.index += len(words)
-        return True
-
-    def expect(self, *words: str, after: str = "") -> None:
-        for word in words:
-            if not self.accept(word):
-                shown = word if word.isalpha() else f'"{word}"'
-                raise self.unexpected(f"{shown} after {after}" if after else shown, [word])
-
-    def span(self, start: int, end: int | None = None) -> Span:
-        """The characters of the tokens from `start` up to but without `end` (default: here)."""
-        end = self.index if end is None else end
-        if start >= len(self.tokens):
-            return self._end()
-        last = self.tokens[max(start, min(end, len(self.tokens)) - 1)]
-        return Span(self.tokens[start].start, last.end + 1)
-
-    def _end(self) -> Span:
-        place = self.tokens[-1].end + 1 if self.tokens else len(self.sql)
-        return Span(place, place)
-
-    def unexpected(self, expected: str, words: Iterable[str] = (), *, hint: str | None = None) -> SqlSyntaxError:
-        """An error at the next token; offers the nearest of `words` when it looks misspelt."""
-        close = nearest(self.look().text, words) if self.at_word() else None
-        if close and hint is None:
-            hint = f'Did you mean "{close}"?'
-        message = f"expected {expected}, but found {found(self.sql, self.look())}"
-        return SqlSyntaxError(message, hint=hint, sql=self.sql, span=self.span(self.index, self.index + 1))
-
-    def name(self, kind: str) -> str:
-        """A name, in backquotes or not. Any word a query could use as a name is one."""
-        token = self.look()
-        quoted = token.token_type is TokenType.IDENTIFIER
-        if not quoted and token.token_type not in Millpond.Parser.ID_VAR_TOKENS:
-            hint = f"Put it in backquotes to use it as a name: `{token.text}`." if self.at_word() else None
-            raise self.unexpected(f"{article(kind)} name", hint=hint)
-        if not token.text or not (quoted or token.text.replace("_", "").isalnum() or set(token.text) == {"_"}):
-            raise self.unexpected(f"{article(kind)} name", hint="Put names with other characters in backquotes.")
-        self.index += 1
-        if self.at("."):
-            raise UnsupportedSql(
-                f'{kind} name "{token.text}" has more than one part',
-                hint="Use one name: a pond has no schemas.",
-                sql=self.sql,
-                span=self.span(self.index - 1, self.index + 2),
-            )
-        return token.text
-
-    def names(self, kind: str) -> tuple[str, ...]:
-        names = [self.name(kind)]
-        while self.accept(","):
-            names.append(self.name(kind))
-        return tuple(names)
-
-    def text(self, what: str) -> str:
-        if self.look().token_type not in TEXTS:
-            raise self.unexpected(what)
-        self.index += 1
-        return self.tokens[self.index - 1].text
-
-    def whole(self, what: str) -> int:
-        """A whole number, with or without a sign."""
-        sign = -1 if self.accept("-") else 1
-        digits = self.look().text
-        if self.look().token_type is not TokenType.NUMBER or not digits.isdecimal() or len(digits) > MOST_DIGITS:
-            raise self.unexpected(what)
-        self.index += 1
-        return sign * int(digits)
-
-    def interval(self) -> timedelta:
-        """`INTERVAL '70' DAY`, `INTERVAL 70 DAY`, `INTERVAL '5 minutes'` or `INTERVAL 5` (seconds)."""
-        start = self.index
-        self.expect("INTERVAL")
-        sign = "-" if self.accept("-") else ""
-        token = self.look()
-        if token.token_type not in (*TEXTS, TokenType.NUMBER):
-            raise self.unexpected("a length of time such as '5' MINUTE")
-        self.index += 1
-        amount = sign + token.text
-        exact = int(amount) if token.text.isdecimal() and len(token.text) <= MOST_DIGITS else amount
-        unit = None
-        if self.at_word() and self.look().text.upper() not in AFTER_INTERVAL:
-            unit = self.look().text
-            self.index += 1
-        try:
-            return duration(exact, unit) if unit else parse_duration(amount)
-        except SqlError as error:
-            hint = error.hint
-            if unit and hint and not error.detail and (close := nearest(unit, UNITS)):
-                hint = f'Did you mean "{close}"?'
-            raise SqlSyntaxError(
-                error.primary, detail=error.detail, hint=hint, sql=self.sql, span=self.span(start)
-            ) from error
-        except ValueError as error:  # int() refuses thousands of digits
-            raise SqlSyntaxError("interval is too long", sql=self.sql, span=self.span(start)) from error
-
-    def window(self) -> Window:
-        """`[ ... ]` behind a table name; the forms are listed at `Window`.
-
-        A column may be called like a keyword (`[now ROWS 1]`, `[rows, interval ROWS 2]`): what follows decides.
-        """
-        self.expect("[")
-        if self.accept("NOW", "]"):
-            return Window(now=True)
-        if self.accept("UNBOUNDED", "]"):
-            return Window()
-        if self.at("INTERVAL") and not self._names_column():
-            window = Window(interval=self.interval())
-        elif self.at("LANDMARK") and not self._names_column():
-            window = Window(landmark=self._landmark())
-        elif self.at("SINCE") and not self._names_column():
-            self.index += 1
-            is_text = self.look().token_type in TEXTS
-            window = Window(since=self.text("") if is_text else self.whole("a whole number or a text after SINCE"))
-        else:
-            window = self._rows()
-        self.expect("]")
-        return window
-
-    def _landmark(self) -> timedelta:
-        """`LANDMARK DAY` or `LANDMARK INTERVAL '15' MINUTE`: the time from one landmark to the next."""
-        self.expect("LANDMARK")
-        start = self.index
-        if self.at("INTERVAL"):
-            length = self.interval()
-            if length <= timedelta(0):
-                raise SqlSyntaxError("landmarks need time between them", sql=self.sql, span=self.span(start))
-            return length
-        unit = self.look().text.upper() if self.at_word() else ""
-        if unit in ("WEEK", "MONTH", "QUARTER", "YEAR"):
-            raise UnsupportedSql(
-                f"LANDMARK {unit} is not supported",
-                detail="Landmarks are the multiples of one length, counted from 0 or 1970-01-01 UTC, which was a Thursday."
-                if unit == "WEEK"
-                else f"Landmarks are the multiples of one length, and not every {unit} has the same.",
-                hint="Write LANDMARK DAY, HOUR or MINUTE, or LANDMARK INTERVAL '7' DAY.",
-                sql=self.sql,
-                span=self.span(start, start + 1),
-            )
-        if unit not in LANDMARKS:
-            raise self.unexpected("MINUTE, HOUR, DAY or INTERVAL after LANDMARK", (*LANDMARKS, "INTERVAL"))
-        self.index += 1
-        return duration(1, unit)
-
-    def _names_column(self) -> bool:
-        following = self.look(1)
-        return following.token_type is TokenType.COMMA or following.text.upper() == "ROWS"
-
-    def _rows(self) -> Window:
-        columns: tuple[str, ...] = ()
-        if not self.at("ROWS") or self._names_column():
-            if not self.at_word() and self.look().token_type is not TokenType.IDENTIFIER:
-                raise self.unexpected("a window", hint=WINDOW_HINT)
-            columns = self.names("column")
-        if not self.accept("ROWS"):
-            close = nearest(columns[-1], WINDOW_WORDS)
-            raise self.unexpected('"," or ROWS', hint=f'Did you mean "{close}"?' if close else WINDOW_HINT)
-        place = self.index
-        rows = self.whole("a number of rows")
-        if rows < 1:
-            raise SqlSyntaxError(f"window of {rows} rows has no rows", sql=self.sql, span=self.span(place))
-        if not self.at("WITHIN"):
-            return Window(rows=rows, columns=columns)
-        if not columns:
-            raise self.unexpected('"]"', hint="WITHIN needs columns: [vid ROWS 4 WITHIN INTERVAL '5' MINUTE].")
-        self.index += 1
-        return Window(rows=rows, columns=columns, interval=self.interval())
-
-
-def article(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def found(sql: str, token: Token) -> str:
-    """A token as an error names it."""
-    if not token:
-        return "the end of the statement"
-    text = " ".join(sql[token.start : token.end + 1].split())
-    text = text if len(text) <= 40 else text[:40] + "..."
-    if token.token_type in TEXTS:
-        return f"text {text}"
-    return f"number {text}" if token.token_type is TokenType.NUMBER else f'"{text}"'
 
 
 class Unread(ParseError):

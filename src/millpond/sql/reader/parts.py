@@ -1,4 +1,4 @@
-"""What statements are made of: lists of columns, types, options, clauses. `parser` puts them together.
+"""What statements are made of: lists of columns, types, options, clauses. The readers of statements put them together.
 
 Invariant: each method reads what it is named after and leaves the cursor behind it, or raises a `SqlError` that shows the
 place.
@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
-from millpond.sql.dialect import Cursor
+from millpond.sql.cursor import Cursor
 from millpond.sql.sizes import check_columns
 
 # Clauses, types and constraints of Spark's SQL that a pond does not have: refused by name.

@@ -1,0 +1,151 @@
+"""Statements about continuous queries and streaming views, and about the triggers on their results.
+
+A continuous query is a SELECT with two additions: ISTREAM, DSTREAM or RSTREAM after the first SELECT, and SAMPLE at the
+end. Both are found among the tokens and taken out; the rest is read like any query. Invariant: the text that is kept of
+the query is blank where something was taken out, so that every place in it stays what it was.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sqlglot.tokenizer_core import TokenType
+
+from millpond.duration import FOREVER
+from millpond.errors import SqlSyntaxError
+from millpond.sql import statements as st
+from millpond.sql.cursor import VALUES, Cursor
+from millpond.sql.reader.queries import QUERY_STARTS, QueryReader
+from millpond.sql.statements import Statement
+
+SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
+
+
+class ContinuousReader(QueryReader):
+    """Reads statements about continuous queries."""
+
+    def create_continuous(self) -> Statement:
+        self.expect("CONTINUOUS")
+        self.expect("QUERY", after="CREATE CONTINUOUS")
+        return self.create_query("query", view=False)
+
+    def create_query(self, noun: str, *, view: bool) -> Statement:
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name(noun)
+        read: dict[str, Any] = {}
+        while not self.accept("AS"):
+            clause = self.one_of(("RANGE", "FROM", "AS"), f"the {noun}'s name")
+            if clause in read:
+                message = f"clause {clause} is given twice"
+                raise SqlSyntaxError(message, sql=self.sql, span=self.span(self.index - 1, self.index))
+            read[clause] = self.kept() if clause == "RANGE" else self.moment()
+        return st.CreateQuery(
+            self.sql, self.place, name, self.continuous("AS"), view=view,
+            history=read.get("RANGE"), start=read.get("FROM"), if_not_exists=if_not_exists,
+        )  # fmt: skip
+
+    def kept(self) -> timedelta:
+        """How long results are kept."""
+        start = self.index
+        if self.accept("UNBOUNDED"):
+            return FOREVER
+        period = self.interval()
+        if period <= timedelta(0):
+            raise SqlSyntaxError("results cannot be kept for 0 seconds", sql=self.sql, span=self.span(start),
+                                 hint="Leave RANGE out to keep those of the last instant.")  # fmt: skip
+        return period
+
+    def continuous(self, after: str) -> st.Continuous:
+        """The rest of the statement: a SELECT, perhaps with ISTREAM or its like, and SAMPLE at the end."""
+        if not any(self.at(start) for start in QUERY_STARTS):
+            raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
+        start = self.index
+        end = self._sample()
+        self.index = end + 1
+        slide = self.slide("SAMPLE")
+        if self.look():
+            raise self.unexpected("the end of the statement")
+        form = self._form(start, end)
+        tokens = [t for place, t in enumerate(self.tokens[start:end], start) if place != form]
+        text = self.sql[self.tokens[start].start : self.tokens[end - 1].end + 1]
+        if form is not None:  # blanks in its place, so that everything else stays where it was
+            cut = self.tokens[form].start - self.tokens[start].start
+            length = len(self.tokens[form].text)
+            text = text[:cut] + " " * length + text[cut + length :]
+        inner = QueryReader(self.sql, tokens)
+        tree = inner.query(after)
+        word = self.tokens[form].text.lower() if form is not None else "rstream"
+        return st.Continuous(text, tree, word, slide)
+
+    def _sample(self) -> int:
+        """Where the SAMPLE clause begins. A table or column may be called so too: the last place it can be is it."""
+        places = [Cursor(self.sql, self.tokens, i) for i in range(len(self.tokens) - 1, self.index, -1)]
+        for here in places:
+            if here.at("SAMPLE", "INTERVAL") or here.at("SAMPLE", "REALTIME"):
+                return here.index
+        for here in places:  # misspelt or unfinished
+            if here.accept("SAMPLE") and (not here.look() or here.at_word() or here.look().token_type in VALUES):
+                return here.index - 1
+        self.index = len(self.tokens)
+        raise self.unexpected("SAMPLE at the end of a continuous query", hint=SAMPLE_HINT)
+
+    def _form(self, start: int, end: int) -> int | None:
+        """Where ISTREAM, DSTREAM or RSTREAM stands behind the first SELECT of the query itself, if it does."""
+        depth = 0
+        for place in range(start, end - 1):
+            token = self.tokens[place]
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if depth == 0 and token.token_type is TokenType.SELECT:
+                return place + 1 if self.is_form(place + 1) else None
+        return None
+
+    def slide(self, after: str) -> timedelta | None:
+        if self.accept("REALTIME"):
+            return None
+        if not self.at("INTERVAL"):
+            raise self.unexpected(f"INTERVAL or REALTIME after {after}", ("INTERVAL", "REALTIME"))
+        place = self.index
+        slide = self.interval()
+        if slide <= timedelta(0):
+            raise SqlSyntaxError("a query cannot be sampled every 0 seconds", sql=self.sql, span=self.span(place))
+        return slide
+
+    def alter_query(self, noun: str) -> Statement:
+        name = self.name(noun)
+        self.expect("SET", after=f"the {noun}'s name")
+        action = self.one_of(("WINDOW", "SAMPLE", "RANGE"), "SET")
+        if action == "SAMPLE":
+            return st.AlterQuery(self.sql, self.place, name, slide=(self.slide("SET SAMPLE"),), view=noun == "view")
+        if action == "RANGE":
+            return st.AlterQuery(self.sql, self.place, name, history=self.kept(), view=noun == "view")
+        self.expect("OF", after="WINDOW")
+        alias = self.name("table")
+        self.expect("=", after="the table's name")
+        # The brackets can be left out: SET WINDOW OF s = INTERVAL '5' MINUTE.
+        window = self.window() if self.at("[") else st.Window(interval=self.interval())
+        return st.AlterQuery(self.sql, self.place, name, window=(alias, window), view=noun == "view")
+
+    def pause(self) -> Statement:
+        pause = self.one_of(("PAUSE", "RESUME"), "") == "PAUSE"
+        word = "PAUSE" if pause else "RESUME"
+        noun = self.query_noun(word)
+        return st.PauseQuery(self.sql, self.place, self.name(noun), pause, view=noun == "view")
+
+    def query_noun(self, after: str) -> str:
+        if self.one_of(("CONTINUOUS", "STREAMING"), after) == "CONTINUOUS":
+            self.expect("QUERY", after=f"{after} CONTINUOUS")
+            return "query"
+        self.expect("VIEW", after=f"{after} STREAMING")
+        return "view"
+
+    def trigger(self) -> Statement:
+        self.expect("ON")
+        query = self.name("query")
+        self.expect("DO", after="the query's name")
+        if self.accept("NOTHING"):
+            return st.DropTrigger(self.sql, self.place, query)
+        kind, kind_place = self.kind("a kind of sink after DO, such as POST, or NOTHING")
+        target = self.text(f"the target after {kind.upper()}, as a text")
+        options = self.clauses({"WITH": self.options}).get("WITH", {})
+        return st.CreateTrigger(self.sql, self.place, query, kind, target, options, kind_place)
