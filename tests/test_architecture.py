@@ -92,7 +92,12 @@ SPARK_PARTS = {"spark", "tick"}
 # What `import millpond` must not load: together they cost seconds, and a help text or a small question needs none.
 HEAVY = ["pyspark", "pandas", "deltalake"]
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "common", "core", "helpers", "helper"}
-LONGEST_MODULE = 800
+LONGEST_MODULE = 500
+# Longer ones, and why. The list may only become shorter.
+LONGER_MODULES = {
+    "millpond.pond": "the public face and the engine behind it are still one class",
+    "millpond.network.evaluate.evaluator": "it still knows what each way of evaluating needs",
+}
 
 
 @dataclass(frozen=True)
@@ -278,7 +283,14 @@ def test_names_say_something(package: str) -> None:
 @pytest.mark.parametrize("path", [*sources("millpond"), *sources("linear_road")], ids=module_name)
 def test_modules_can_be_read_at_one_sitting(path: Path) -> None:
     lines = len(path.read_text().splitlines())
-    assert lines <= LONGEST_MODULE, f"{lines} lines: it has more than one reason to change; split it"
+    if module_name(path) in LONGER_MODULES:
+        assert lines > LONGEST_MODULE, "it is short enough now: take it off LONGER_MODULES"
+    else:
+        assert lines <= LONGEST_MODULE, f"{lines} lines: it has more than one reason to change; split it"
+
+
+def test_modules_that_may_be_longer_exist() -> None:
+    assert set(map(module_name, sources("millpond"))) >= LONGER_MODULES.keys()
 
 
 @pytest.mark.parametrize(
