@@ -18,6 +18,7 @@ from millpond.catalog import Catalog
 from millpond.clock import ManualClock
 from millpond.errors import MillpondError, RowsRejected, SqlError
 from millpond.pond import Pond
+from millpond.sql.sizes import MOST_SELECTS
 
 
 @pytest.fixture
@@ -362,7 +363,16 @@ def test_a_table_dropped_while_a_reader_opens_it(db: Pond, monkeypatch: pytest.M
 def test_a_statement_nested_too_deeply(db: Pond, statement: str) -> None:
     with pytest.raises(millpond.UnsupportedSql, match="nested too deeply") as caught:
         db.sql(f"SELECT {statement}")
+    assert caught.value.detail == (
+        "Long chains of + or EXCEPT and their like count as nested; those of AND, OR and UNION do not."
+    )
     assert caught.value.hint
+
+
+def test_the_longest_chain_of_unions_is_not_nested_too_deeply(db: Pond) -> None:
+    union = " UNION ALL ".join(f"SELECT {i} AS a" for i in range(MOST_SELECTS))
+    assert sorted(db.sql(union).rows()) == [(i,) for i in range(MOST_SELECTS)]
+    assert len(db.sql(union.replace("UNION ALL", "UNION"))) == MOST_SELECTS
 
 
 def test_a_long_list_of_values_stays_here(db: Pond) -> None:

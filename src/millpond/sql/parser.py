@@ -70,7 +70,7 @@ def _read_folded(text: str, parameters: Parameters | None) -> list[Statement] | 
 def nested_too_deeply() -> UnsupportedSql:
     return UnsupportedSql(
         "a statement is nested too deeply",
-        detail="Long chains of operators and of UNION count as nested.",
+        detail="Long chains of + or EXCEPT and their like count as nested; those of AND, OR and UNION do not.",
         hint="Take it apart, for example with standard tables; a list of values can stand in IN (...) or VALUES.",
     )
 
