@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import millpond
+from millpond.spark import session
 
 PATIENCE = 240.0  # seconds; a start of Spark on a busy machine takes a minute
 pause = threading.Event()
@@ -177,6 +178,31 @@ def busy(folder: Path) -> None:
     stream.db.close()
 
 
+def forked(folder: Path) -> None:
+    """No JVM is killed here: a forked child leaves Spark to its parent, and can start one of its own."""
+    stream = Stream(folder)
+    stream.push()
+    stream.db.start()
+    wait_until(lambda: stream.state == "running", "Spark runs")
+    stream.check()
+    first = jvm()
+    child = os.fork()
+    if child == 0:
+        assert not session.running()
+        session.stop_session()  # there is none here
+        with millpond.connect(folder, engine="spark") as mine:
+            assert mine.sql("SELECT count(*) FROM r").rows() == [(stream.rows,)]
+        assert jvm() not in (0, first)
+        sys.exit(7)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code == 7, code
+    assert jvm() == first
+    stream.push()
+    stream.check()
+    assert stream.state == "running"
+    stream.db.close()
+
+
 if __name__ == "__main__":
-    {"idle": idle, "busy": busy}[sys.argv[1]](Path(sys.argv[2]))
+    {"idle": idle, "busy": busy, "forked": forked}[sys.argv[1]](Path(sys.argv[2]))
     print("done")
