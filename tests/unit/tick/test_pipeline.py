@@ -23,7 +23,7 @@ class Owner:
     """A pond with one task, for ever."""
 
     def __init__(self) -> None:
-        self.work = threading.RLock()
+        self.round = threading.RLock()
         self.committed = False
 
     def next_tasks(self, *, force: bool) -> Sequence[Task]:
@@ -73,6 +73,7 @@ def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     waiter = threading.Thread(target=flush)
     waiter.start()
     while not list(tmp_path.glob("run/ticks/*.tick")):  # its only tick has begun
+        assert pipeline.alive, pipeline.error
         threading.Event().wait(0.01)
     begin = time.monotonic()
     pipeline.stop()
