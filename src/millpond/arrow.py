@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millpond.duration import to_micros
-from millpond.errors import IntakeError, brief
+from millpond.errors import IntakeError, brief, counted
 from millpond.schema import INTEGERS, Column, DataType, Schema
 
 _ARROW: dict[str, pa.DataType] = {
@@ -147,7 +147,7 @@ def _from_objects(rows: list[Any], schema: Schema, table: str, required: Sequenc
                 )
             if len(row) != len(names):
                 raise IntakeError(
-                    f'row {index} has {len(row)} values, table "{table}" has {len(names)} columns',
+                    f'row {index} has {counted(len(row), "value")}, table "{table}" has {counted(len(names), "column")}',
                     detail=f"The columns are: {', '.join(names)}.",
                 )
         columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}

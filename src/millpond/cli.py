@@ -29,6 +29,7 @@ import typer
 from typer.core import TyperGroup
 
 from millpond import MillpondError, Pond, Result, RowsRejected, __version__, connect
+from millpond.errors import counted
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -331,8 +332,8 @@ def status_line(state: dict[str, Any], rate: float) -> str:
     rejected = sum(t["rejected"] for t in tables)
     pipeline = state["pipeline"]
     return (
-        f"{rate:>10,.0f} rows/s | {total:,} rows, {tail:,} in the tail | "
-        f"{files} files, {size / 1e6:,.1f} MB | {rejected:,} rejected | {queries_text(state)} | {phase_text(pipeline)}"
+        f"{rate:>10,.0f} rows/s | {counted(total, 'row')}, {tail:,} in the tail | "
+        f"{counted(files, 'file')}, {size / 1e6:,.1f} MB | {rejected:,} rejected | {queries_text(state)} | {phase_text(pipeline)}"
     )
 
 

@@ -72,6 +72,16 @@ def nearest(name: str, existing: Iterable[str], *, cutoff: float = 0.6) -> str |
     return by_lower[close[0]] if close else None
 
 
+def counted(count: float, noun: str, plural: str | None = None) -> str:
+    """A number and what it counts, as a message says it.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(0, "query", "queries"), counted(0.5, "second")
+    ('1 row', '1,200 rows', '0 queries', '0.5 seconds')
+    """
+    number = f"{int(count):,}" if float(count).is_integer() else f"{count:g}"
+    return f"{number} {noun if count == 1 else plural or noun + 's'}"
+
+
 def brief(value: object, longest: int = 60) -> str:
     """A user's value as a message shows it; one that cannot be shown is named by its type."""
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from millpond.arrow import python_values
-from millpond.errors import EngineError
+from millpond.errors import EngineError, counted
 
 if TYPE_CHECKING:
     import pandas
@@ -89,8 +89,8 @@ class Result:
 
     def _counted(self) -> str:
         count = len(self)
-        more = f", {count - _SHOWN} not shown" if count > _SHOWN else ""
-        return f"({count} row{'' if count == 1 else 's'}{more})"
+        more = f", {count - _SHOWN:,} not shown" if count > _SHOWN else ""
+        return f"({counted(count, 'row')}{more})"
 
     def _repr_html_(self) -> str:
         """The same table for notebooks."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from millpond.errors import counted
 from millpond.sinks.base import Event, Sink
 from millpond.sources.base import RowSource, SourceBatch
 from millpond.synopses.base import Synopsis, SynopsisError
@@ -57,7 +58,7 @@ def check_source(
     - `close` can be called twice.
     """
     everything = _read_new(make, rows, 1 << 30)
-    assert everything.count() == rows, f"{everything.count()} rows were read, {rows} were expected"
+    assert everything.count() == rows, f"read {counted(everything.count(), 'row')} instead of {rows}"
     finest = everything
     for most in sizes:
         reading = _read_new(make, rows, most)
@@ -154,17 +155,17 @@ def _read(source: RowSource, rows: int, most: int) -> _Reading:
         batch = _promptly(source, most)
         if batch is None:  # rows may be on their way through a thread of the source
             misses += 1
-            assert misses * 0.001 < PATIENCE, f"only {reading.count()} of {rows} rows came"
+            assert misses * 0.001 < PATIENCE, f"only {reading.count()} of {counted(rows, 'row')} came"
             pause.wait(0.001)
             continue
         assert isinstance(batch.rows, (pa.Table, pa.RecordBatch)), f"rows are a {type(batch.rows).__name__}"
         size = batch.rows.num_rows + len(batch.bad)
         assert size > 0, "a batch is empty; return None instead"
-        assert size <= most, f"a batch has {size} rows, {most} were asked for"
+        assert size <= most, f"a batch has {counted(size, 'row')}, more than the {most} asked for"
         assert all(b.index < 0 for b in batch.bad), "a bad row has an index that means a row of the batch"
         reading.add(batch)
     extra = _promptly(source, most)
-    assert extra is None, f"more than {rows} rows came"
+    assert extra is None, f"more than {counted(rows, 'row')} came"
     return reading
 
 

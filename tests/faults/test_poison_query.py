@@ -57,7 +57,7 @@ def test_one_poison_query_starves_all(tmp_path: Path, where: str) -> None:
         assert state(db, "good") == "running"
         assert state(db, "poison") == "failed"
         ((problem,),) = db.sql("SELECT problem FROM millpond.queries WHERE name = 'poison'").rows()
-        assert problem.splitlines()[0].endswith("took longer than 1 seconds and was stopped")
+        assert problem.splitlines()[0].endswith("took longer than 1 second and was stopped")
         assert "evaluation_time" in problem
         db.append("r", [(7, 1, 20)])
         db.advance("r", 31)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import millpond
 from millpond.clock import ManualClock
-from millpond.errors import RowsRejected
+from millpond.errors import RowsRejected, counted
 from tests.laws.oracle import Condition, OracleTable, Row, grouped
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -185,11 +185,11 @@ class Life:
 
     def _delete(self, condition: Condition) -> None:
         message = self.db.sql(f"DELETE FROM r WHERE {self.sql(condition)}").message
-        assert message == f"{self.oracle.delete(self.scaled(condition))} rows deleted"
+        assert message == f"{counted(self.oracle.delete(self.scaled(condition)), 'row')} deleted"
 
     def _update(self, condition: Condition, value: int) -> None:
         message = self.db.sql(f"UPDATE r SET v = {value} WHERE {self.sql(condition)}").message
-        assert message == f"{self.oracle.update(self.scaled(condition), 'v', value)} rows updated"
+        assert message == f"{counted(self.oracle.update(self.scaled(condition), 'v', value), 'row')} updated"
 
     # -- between the two worlds -------------------------------------------------------------------------------------
 

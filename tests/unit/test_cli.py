@@ -58,7 +58,7 @@ def test_json(pond: str) -> None:
 def test_several_statements_and_messages(tmp_path: Path) -> None:
     pond = str(tmp_path / "new")
     result = run("sql", "--pond", pond, f"{CREATE}; INSERT INTO r VALUES (1, 'x', 5); SELECT count(*) AS n FROM r")
-    assert result.stdout == 'streaming table "r" created\n1 rows inserted\n n\n---\n 1\n(1 row)\n'
+    assert result.stdout == 'streaming table "r" created\n1 row inserted\n n\n---\n 1\n(1 row)\n'
     assert run("sql", "--pond", pond, "--format", "csv", "INSERT INTO r VALUES (2, 'y', 6)").stdout == ""
     assert run("sql", "--pond", pond, "--format", "csv", "SELECT count(*) AS n FROM r").stdout == "n\n2\n"
 

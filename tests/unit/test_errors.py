@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from millpond import errors
-from millpond.errors import MillpondError, Span, SqlError, UnknownName, nearest, underline
+from millpond.errors import MillpondError, Span, SqlError, UnknownName, counted, nearest, underline
 
 
 def test_parts_of_a_message() -> None:
@@ -49,6 +49,27 @@ def test_nearest() -> None:
     assert nearest("SPED", ["speed", "seg"]) == "speed"
     assert nearest("zzz", ["speed"]) is None
     assert nearest("x", []) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "0 rows"),
+        (1, "1 row"),
+        (1.0, "1 row"),
+        (2, "2 rows"),
+        (1200, "1,200 rows"),
+        (0.05, "0.05 rows"),
+        (60.0, "60 rows"),
+    ],
+)
+def test_one_is_singular(count: float, said: str) -> None:
+    assert counted(count, "row") == said
+
+
+def test_a_plural_of_its_own() -> None:
+    assert counted(1, "query is", "queries are") == "1 query is"
+    assert counted(2, "query is", "queries are") == "2 queries are"
 
 
 def test_what_there_is_when_nothing_is_near() -> None:

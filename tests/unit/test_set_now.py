@@ -105,7 +105,7 @@ def test_time_is_taken_back(tmp_path: Path) -> None:
         assert db.append("r", [(4, 30)]).late == 1
         assert [row[0] for row in sent(db)] == [1, 2, 3]
         told = db.sql("ALTER STREAMING TABLE r SET NOW 25").message
-        assert told == 'now of "r" is 25; 1 rows rejected; begun anew: q'
+        assert told == 'now of "r" is 25; 1 row rejected; begun anew: q'
         assert (db.now("r"), values(db), sent(db)) == (25, [1, 2], [])
         assert db.append("r", [(5, 24), (6, 30)]).late == 1
         db.advance("r", 40)

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from millpond import catalog_file
 from millpond.catalog import StandardTable, StreamingTable
-from millpond.errors import CatalogError, EngineError, UnsupportedSql
+from millpond.errors import CatalogError, EngineError, UnsupportedSql, counted
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound
 from millpond.query.deadline import Deadline
@@ -103,7 +103,7 @@ def explain_statement(pond: Pond, statement: st.Explain) -> Result:
         begin = clock_time.perf_counter()
         count, read = _measured(pond, plan)
         took = (clock_time.perf_counter() - begin) * 1000
-        lines.append(f"ran: {count:,} rows in {took:.1f} ms{read}")
+        lines.append(f"ran: {counted(count, 'row')} in {took:.1f} ms{read}")
     return Result(pa.table({"plan": lines}))
 
 
@@ -112,7 +112,8 @@ def _measured(pond: Pond, plan: Plan) -> tuple[int, str]:
     if plan.engine == "duckdb":
         try:
             answer = pond.local.run(plan, profile=True, deadline=_deadline(pond))
-            return answer.rows.num_rows, f", {answer.bytes_read:,} bytes of files read"
+            assert answer.bytes_read is not None, "a profiled run counts them"
+            return answer.rows.num_rows, f", {counted(answer.bytes_read, 'byte')} of files read"
         except NotOnDuckDB as refusal:
             return _on_spark(pond, plan, str(refusal)).num_rows, f", on Spark after all: {refusal}"
     return _on_spark(pond, plan).num_rows, ""

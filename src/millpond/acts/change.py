@@ -15,7 +15,7 @@ from millpond.acts.values import as_query, givable
 from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
 from millpond.connectors import postgres
-from millpond.errors import IntakeError, SqlError, UnsupportedSql
+from millpond.errors import IntakeError, SqlError, UnsupportedSql, counted
 from millpond.failpoints import reach
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.result import Result
@@ -47,7 +47,8 @@ def insert(pond: Pond, statement: st.Insert) -> Result:
         rows = _typed(statement.rows, rows.schema)
     if rows.num_columns != len(wanted):
         raise SqlError(
-            f'{rows.num_columns} values are offered for {len(wanted)} columns of "{target.name}"',
+            f"{counted(rows.num_columns, 'value is', 'values are')} offered for "
+            f'{counted(len(wanted), "column")} of "{target.name}"',
             detail=f"The columns are: {', '.join(wanted)}.",
             sql=statement.sql,
             span=statement.span,
@@ -55,7 +56,7 @@ def insert(pond: Pond, statement: st.Insert) -> Result:
     rows = rows.rename_columns(wanted)
     if isinstance(target, StandardTable):
         count = insert_standard(pond, target, rows)
-        return Result(message=f"{count} rows inserted")
+        return Result(message=f"{counted(count, 'row')} inserted")
     receipt = pond.intake(target.name).offer(rows)
     warn_malformed(receipt)
     return Result(message=_told(receipt))
@@ -79,7 +80,7 @@ def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
         first = offer.bad[0]
         raise IntakeError(
             f'row {first.index} does not fit standard table "{target.name}": {first.reason}',
-            detail=f"{len(offer.bad)} rows are malformed; none was inserted.",
+            detail=f"{counted(len(offer.bad), 'row is', 'rows are')} malformed; none was inserted.",
         )
     table = pa.Table.from_batches([offer.batch])
     if target.postgres is not None:
@@ -90,13 +91,13 @@ def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
 
 def delete(pond: Pond, statement: st.Delete) -> Result:
     count = _change(pond, statement, _rows_of(statement.table), statement.where, {})
-    return Result(message=f"{count} rows deleted")
+    return Result(message=f"{counted(count, 'row')} deleted")
 
 
 def update(pond: Pond, statement: st.Update) -> Result:
     assignments = {name.lower(): value for name, value in statement.assignments}
     count = _change(pond, statement, _rows_of(statement.table), statement.where, assignments)
-    return Result(message=f"{count} rows updated")
+    return Result(message=f"{counted(count, 'row')} updated")
 
 
 def _rows_of(table: str) -> exp.Select:
@@ -159,7 +160,7 @@ def _rewrite(pond: Pond, store: Store, columns: Schema, rows: pa.Table, change: 
 
 
 def _told(receipt: Receipt) -> str:
-    text = f"{receipt.accepted} rows inserted"
+    text = f"{counted(receipt.accepted, 'row')} inserted"
     if receipt.rejected:
         ahead = f"{receipt.ahead} too far ahead, " if receipt.ahead else ""
         text += f", {receipt.rejected} rejected ({receipt.late} late, {ahead}{receipt.malformed} malformed)"

@@ -25,7 +25,7 @@ from millpond.catalog import (
 )
 from millpond.connectors import postgres
 from millpond.durable import delete_folder
-from millpond.errors import MillpondError, UnknownName, UnsupportedSql
+from millpond.errors import MillpondError, UnknownName, UnsupportedSql, counted
 from millpond.failpoints import reach
 from millpond.result import Result
 from millpond.sources.registry import SOURCES, check_definition
@@ -80,7 +80,8 @@ def create_standard(pond: Pond, statement: st.CreateStandardTable) -> Result:
                 )
         pond.change_catalog(pond.catalog.with_standard(table))
     return Result(
-        message=f'standard table "{table.name}" created' + (f" with {rows.num_rows} rows" if rows is not None else "")
+        message=f'standard table "{table.name}" created'
+        + (f" with {counted(rows.num_rows, 'row')}" if rows is not None else "")
     )
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from millpond.acts.values import as_query, givable
 from millpond.catalog import Feed, StandardTable, StreamingTable, folder_name
-from millpond.errors import CatalogError, EngineError, SqlError, UnsupportedSql
+from millpond.errors import CatalogError, EngineError, SqlError, UnsupportedSql, counted
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound
 from millpond.query.local import with_relations
@@ -63,7 +63,8 @@ def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | Stand
     wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
     if len(bound.tree.named_selects) != len(wanted):
         raise SqlError(
-            f'{len(bound.tree.named_selects)} values are offered for {len(wanted)} columns of "{target.name}"',
+            f"{counted(len(bound.tree.named_selects), 'value is', 'values are')} offered for "
+            f'{counted(len(wanted), "column")} of "{target.name}"',
             detail=f"The columns are: {', '.join(wanted)}.",
             sql=statement.sql,
             span=statement.span,

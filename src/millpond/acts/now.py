@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, ContinuousQuery, folder_name
-from millpond.errors import CatalogError
+from millpond.errors import CatalogError, counted
 from millpond.failpoints import reach
 from millpond.ingest.ahead import later
 from millpond.network.plan.graph import bases
@@ -58,7 +58,9 @@ def take_back(pond: Pond, name: str, value: int | str) -> Result:
         pond.network.take_back(definition.name)
         moved = _move_rows(pond, table, later(time, definition.unit.ticks(definition.lateness)), beyond)
     queries = f"; begun anew: {', '.join(renewed)}" if renewed else ""
-    return Result(message=f'now of "{definition.name}" is {definition.shown(time)}; {moved} rows rejected{queries}')
+    return Result(
+        message=f'now of "{definition.name}" is {definition.shown(time)}; {counted(moved, "row")} rejected{queries}'
+    )
 
 
 def _renew_queries(pond: Pond, table: str, time: int) -> list[str]:

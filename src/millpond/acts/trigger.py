@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from millpond.acts.privilege import require
 from millpond.catalog import Trigger, folder_name
-from millpond.errors import CatalogError
+from millpond.errors import CatalogError, counted
 from millpond.extensions import shown_location
 from millpond.result import Result
 from millpond.results.triggers.runner import check_columns
@@ -71,4 +71,4 @@ def drop(pond: Pond, statement: st.DropTrigger) -> Result:
         count += len(pond.catalog.triggers) - len(changed.triggers)
         if len(changed.triggers) < len(pond.catalog.triggers):
             pond.change_catalog(changed)
-    return Result(message=f'{count} trigger{"" if count == 1 else "s"} of "{query.name}" dropped')
+    return Result(message=f'{counted(count, "trigger")} of "{query.name}" dropped')

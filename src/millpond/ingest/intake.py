@@ -21,7 +21,7 @@ import pyarrow as pa
 from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, to_batch
 from millpond.clock import Clock
 from millpond.duration import TimeUnit
-from millpond.errors import IntakeError, RowsRejected
+from millpond.errors import IntakeError, RowsRejected, counted
 from millpond.ingest.ahead import later, latest_times
 from millpond.ingest.lateness import earliest_times, less
 from millpond.ingest.shards import shard_numbers, split
@@ -325,9 +325,10 @@ class Intake:
 def warn_malformed(receipt: Receipt) -> None:
     """Tell a caller who is there to hear it that rows were malformed; late rows are ordinary and only counted."""
     if receipt.malformed:
-        total = receipt.accepted + receipt.rejected
+        total = counted(receipt.accepted + receipt.rejected, "row")
+        were = "was" if receipt.malformed == 1 else "were"
         warnings.warn(
-            f'{receipt.malformed} of {total} rows offered to "{receipt.table}" were malformed; first: '
+            f'{receipt.malformed:,} of {total} offered to "{receipt.table}" {were} malformed; first: '
             f'{receipt.first_reason}. They are in "{receipt.table}_rejected".',
             RowsRejected,
             stacklevel=3,

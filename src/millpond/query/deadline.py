@@ -22,7 +22,7 @@ from datetime import timedelta
 
 import duckdb
 
-from millpond.errors import Cancelled, LimitExceeded, MillpondError
+from millpond.errors import Cancelled, LimitExceeded, MillpondError, counted
 
 _AGAIN = 0.02  # seconds from one call of `stop` to the next
 
@@ -85,7 +85,7 @@ class Deadline:
                 f"{self.what} was cancelled", detail=f"{self._cancelled[:1].upper()}{self._cancelled[1:]}."
             )
         assert self._limit is not None
-        seconds = f"{self._limit.total_seconds():g} seconds"
+        seconds = counted(self._limit.total_seconds(), "second")
         return LimitExceeded(f"{self.what} took longer than {seconds} and was stopped", setting=self.setting)
 
     @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from millpond.errors import counted
 from millpond.query.binding.uses import Use
 from millpond.query.bounds import timestamp_ticks
 from millpond.query.local import damaged
@@ -26,14 +27,14 @@ def explain(plan: Plan) -> list[str]:
         given = plan.inputs[name]
         if isinstance(given, Fetched):
             where = f"system table {use.table.name}" if isinstance(use.table, SystemTable) else "PostgreSQL"
-            lines.append(f"{use.alias}: {where}, {given.rows.num_rows:,} rows fetched")
+            lines.append(f"{use.alias}: {where}, {counted(given.rows.num_rows, 'row')} fetched")
             rows += given.rows.num_rows
             continue
         part, part_rows, part_size = _explain_tiers(plan, use, given)
         lines += part
         rows += part_rows
         size += part_size
-    lines.append(f"total: {rows:,} rows, {size:,} bytes of files to read")
+    lines.append(f"total: {counted(rows, 'row')}, {counted(size, 'byte')} of files to read")
     return lines
 
 
@@ -51,11 +52,14 @@ def _explain_tiers(plan: Plan, use: Use, given: Tiers) -> tuple[list[str], int, 
         rows += group_rows
         size += group_bytes
         details.append(
-            f"  file {file.path}: row groups {groups[0]} of {groups[1]}, {group_rows:,} rows, {group_bytes:,} bytes"
+            f"  file {file.path}: row groups {groups[0]} of {groups[1]}, "
+            f"{counted(group_rows, 'row')}, {counted(group_bytes, 'byte')}"
         )
     lines = [
-        f"{title}: {len(chosen.files)} of {chosen.total_files} files ({rows:,} rows, {size:,} bytes), "
-        f"{len(chosen.blocks)} blocks of the tail ({chosen.tail_rows:,} rows), of {chosen.total_rows:,} rows in all"
+        f"{title}: {len(chosen.files)} of {counted(chosen.total_files, 'file')} "
+        f"({counted(rows, 'row')}, {counted(size, 'byte')}), "
+        f"{counted(len(chosen.blocks), 'block')} of the tail ({counted(chosen.tail_rows, 'row')}), "
+        f"of {counted(chosen.total_rows, 'row')} in all"
     ]
     helped = [h if h in ("time", "bounds") else f"index on {h}" for h in chosen.helped]
     if helped:

@@ -29,7 +29,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from millpond.arrow import arrow_type, to_batch
 from millpond.catalog import Function
-from millpond.errors import CatalogError, FunctionError, MillpondError
+from millpond.errors import CatalogError, FunctionError, MillpondError, counted
 from millpond.result import Result
 from millpond.schema import DataType
 from millpond.sql.rules.terms import duck, quoted
@@ -249,8 +249,9 @@ def _by_column(function: Function, body: Body, given: list[pa.Array], count: int
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
     if not isinstance(found, pa.Array) or len(found) != len(given[0]):
-        what = f"{len(found)} values" if isinstance(found, pa.Array) else type(found).__name__
-        raise _Failed(function, given, f"It gave {what} for {len(given[0])} rows; it must give an Arrow array as long.")
+        what = counted(len(found), "value") if isinstance(found, pa.Array) else type(found).__name__
+        rows = counted(len(given[0]), "row")
+        raise _Failed(function, given, f"It gave {what} for {rows}; it must give an Arrow array as long.")
     try:
         found = found.cast(kind)
     except _REFUSALS as error:

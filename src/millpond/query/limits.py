@@ -16,7 +16,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from millpond.errors import LimitExceeded
+from millpond.errors import LimitExceeded, counted
 from millpond.sql.rules.terms import too_long_text
 
 SETTING: Final = "query_memory"
@@ -91,4 +91,4 @@ def in_words(size: int) -> str:
     for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if size >= 1 << shift:
             return f"{round(size / (1 << shift), 1):g} {unit}"
-    return f"{size} bytes"
+    return counted(size, "byte")

@@ -13,7 +13,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.errors import EngineError
+from millpond.errors import EngineError, counted
 from millpond.query.as_of import check_kept, times_as_of
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import find_bounds
@@ -135,7 +135,8 @@ def make_plan(
         reason = "asked for"
     plan = Plan(bound, "duckdb" if text else "spark", reason, inputs, bounds, text)
     if engine == "auto" and text and plan.rows > large_rows and not bound.functions:
-        return Plan(bound, "spark", f"{plan.rows:,} rows to read are more than {large_rows:,}", inputs, bounds, None)
+        reason = f"{counted(plan.rows, 'row to read is', 'rows to read are')} more than {large_rows:,}"
+        return Plan(bound, "spark", reason, inputs, bounds, None)
     return plan
 
 

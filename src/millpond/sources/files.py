@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 from millpond.arrow import BadRow, arrow_schema
 from millpond.catalog import Source
 from millpond.clock import Clock
-from millpond.errors import CatalogError, CorruptBlock, PondError
+from millpond.errors import CatalogError, CorruptBlock, PondError, counted
 from millpond.extensions import Option
 from millpond.schema import Schema
 from millpond.sources.base import Opening, SourceBatch, SourceKind
@@ -130,7 +130,7 @@ class FileSource:
         if not 1 <= at.serial <= len(self._journal):
             raise CorruptBlock(
                 f'the journal of source "{self._name}" has no file {at.serial}',
-                detail=f"It has {len(self._journal)} files, but rows of file {at.serial} were taken.",
+                detail=f"It has {counted(len(self._journal), 'file')}, but rows of file {at.serial} were taken.",
                 hint="Restore the journal from a copy.",
             )
         self._leave(at)

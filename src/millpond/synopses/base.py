@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from millpond.errors import counted
 from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter, SynopsisError, unseal
 
 __all__ = [
@@ -207,7 +208,7 @@ class Timeline:
             raise SynopsisError("a synopsis over time needs the times", hint="Or make it with rows=True.")
         stamps = whole_numbers("times", times)
         if count is not None and len(stamps) != count:
-            raise SynopsisError(f"there are {len(stamps)} times and {count} values")
+            raise SynopsisError(f"got {counted(len(stamps), 'time')} and {counted(count, 'value')}")
         if len(stamps):
             before = np.flatnonzero(stamps[1:] < stamps[:-1])
             if len(before):

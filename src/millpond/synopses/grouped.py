@@ -32,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from millpond.errors import counted
 from millpond.synopses.base import (
     TOO_LARGE,
     SynopsisError,
@@ -106,7 +107,7 @@ class _Grouped(Slotted):
         groups = whole_numbers("slots", slots)
         stamps = self.timeline.many(times, len(groups))
         if values is not None and len(values) != len(groups):
-            raise SynopsisError(f"there are {len(groups)} slots and {len(values)} values")
+            raise SynopsisError(f"got {counted(len(groups), 'slot')} and {counted(len(values), 'value')}")
         if not len(groups):
             return
         if int(groups.min()) < 0 or int(groups.max()) >= 1 << 31:

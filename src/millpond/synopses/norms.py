@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from millpond.errors import counted
 from millpond.synopses.base import Estimate, Synopsis, SynopsisError, Timeline, amounts, check_eps, whole
 from millpond.synopses.canonical import error_ratio, ratio_error
 from millpond.synopses.distinct import normal_quantile
@@ -104,7 +105,7 @@ class SlidingLp(Synopsis):
         keys = hashed(values, self.seed)
         much = np.ones(len(keys), dtype=np.int64) if amount is None else amounts(amount, (1 << 53) - 1)
         if len(much) != len(keys):
-            raise SynopsisError(f"there are {len(keys)} keys and {len(much)} amounts")
+            raise SynopsisError(f"got {counted(len(keys), 'key')} and {counted(len(much), 'amount')}")
         stamps = self.timeline.many(times, len(keys))
         if not len(stamps):
             return

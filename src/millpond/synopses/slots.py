@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from millpond.errors import counted
 from millpond.synopses.base import SynopsisError, Timeline, whole_numbers
 from millpond.synopses.hashing import Hashes, hashed
 from millpond.synopses.layout import Ints
@@ -44,7 +45,7 @@ class Slotted(ABC):
         stamps = self.timeline.many(times, len(groups))
         hashes = hashed(values, seed)
         if len(hashes) != len(groups):
-            raise SynopsisError(f"there are {len(groups)} slots and {len(hashes)} values")
+            raise SynopsisError(f"got {counted(len(groups), 'slot')} and {counted(len(hashes), 'value')}")
         if len(groups):
             if int(groups.min()) < 0 or int(groups.max()) >= 1 << 31:
                 raise SynopsisError("a slot must be from 0 to 2147483647")
@@ -82,6 +83,6 @@ class Slotted(ABC):
         self._check_mergeable(other)
         groups = whole_numbers("slots", slots)
         if len(groups) != len(other):
-            raise SynopsisError(f"there are {len(groups)} slots for {len(other)} groups")
+            raise SynopsisError(f"got {counted(len(groups), 'slot')} for {counted(len(other), 'group')}")
         self.reserve(int(groups.max(initial=-1)) + 1)
         return groups

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from millpond.catalog import REJECTED_COLUMNS, REJECTED_SUFFIX, StandardTable, StreamingTable
 from millpond.duration import describe
-from millpond.errors import CorruptBlock
+from millpond.errors import CorruptBlock, counted
 from millpond.network.run.idle import is_idle
 from millpond.schema import Schema
 from millpond.system.registry import Reading, Row, definitions, system_table, time_seconds, time_text
@@ -142,7 +142,7 @@ def _table_columns(table: StreamingTable) -> Iterator[Row]:
         if name == table.time_column:
             notes.append("time" + (", implicit" if table.implicit_time else ""))
         if name in table.shard_by:
-            notes.append(f"shard key, {table.shards} shards")
+            notes.append(f"shard key, {counted(table.shards, 'shard')}")
         notes += [f"index {index}" for index in indexes]
         yield {
             **row,

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from millpond.durable import make_folder
-from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError
+from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError, counted
 from millpond.network.run.task import ShardTask
 from millpond.spark.session import get_session, is_live, lost, spark_message
 from millpond.table.work import CompactTask
@@ -116,7 +116,7 @@ class Pipeline:
             done = self._idle.wait_for(lambda: self._done >= wanted or self._ended_early(), timeout)
         self._check_going()
         if not done:
-            raise EngineError(f"archiving did not finish within {timeout:.0f} seconds")
+            raise EngineError(f"archiving did not finish within {counted(round(timeout), 'second')}")
 
     def beat(self, timeout: float = 600.0) -> None:
         """Return when a tick that began after the call is done."""
@@ -126,7 +126,7 @@ class Pipeline:
             done = self._idle.wait_for(lambda: self._ended >= wanted or self._ended_early(), timeout)
         self._check_going()
         if not done:
-            raise EngineError(f"no tick ended within {timeout:.0f} seconds")
+            raise EngineError(f"no tick ended within {counted(round(timeout), 'second')}")
 
     def _ended_early(self) -> bool:
         return self.error is not None or self._stopping.is_set()

@@ -27,7 +27,7 @@ feed r
 12
 
 > DELETE FROM r
-= 1 rows deleted
+= 1 row deleted
 ? SELECT * FROM r
 
 now r

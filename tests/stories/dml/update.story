@@ -15,7 +15,7 @@ feed r
 ? SELECT v, name FROM r WHERE name = 'a'
 
 > UPDATE r SET name = NULL WHERE name = 'b' AND t = 3
-= 1 rows updated
+= 1 row updated
 ? SELECT * FROM r [ROWS 3]
 2 | 40 | NULL
 1 | 300 | z

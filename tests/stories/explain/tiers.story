@@ -15,7 +15,7 @@ feed r
 2 | 20 | 2
 ? EXPLAIN SELECT vid FROM r
 engine: duckdb (small enough)
-r: 0 of 0 files (0 rows, 0 bytes), 1 blocks of the tail (2 rows), of 2 rows in all
+r: 0 of 0 files (0 rows, 0 bytes), 1 block of the tail (2 rows), of 2 rows in all
 '  columns: vid'
 total: 2 rows, 0 bytes of files to read
 
@@ -27,33 +27,33 @@ feed r
 1 | 40 | 100000
 ? EXPLAIN SELECT spd FROM r WHERE t >= 90000
 engine: duckdb (small enough)
-r: 1 of 2 files (1 rows, some bytes), 1 blocks of the tail (1 rows), of 4 rows in all
+r: 1 of 2 files (1 row, some bytes), 1 block of the tail (1 row), of 4 rows in all
 '  skipped by: time'
 '  columns: spd, t'
-'  file c1/....parquet: row groups 1 of 1, 1 rows, some bytes'
+'  file c1/....parquet: row groups 1 of 1, 1 row, some bytes'
 total: 2 rows, some bytes of files to read
 
 ? EXPLAIN SELECT spd FROM r WHERE vid = 3 AND t < 200000
 engine: duckdb (small enough)
-r: 1 of 2 files (1 rows, some bytes), 1 blocks of the tail (1 rows), of 4 rows in all
+r: 1 of 2 files (1 row, some bytes), 1 block of the tail (1 row), of 4 rows in all
 '  skipped by: bounds, index on vid'
 '  columns: vid, spd, t'
-'  file c1/....parquet: row groups 1 of 1, 1 rows, some bytes'
+'  file c1/....parquet: row groups 1 of 1, 1 row, some bytes'
 total: 2 rows, some bytes of files to read
 
 ? EXPLAIN SELECT spd FROM r WHERE spd > 35
 engine: duckdb (small enough)
-r: 0 of 2 files (0 rows, 0 bytes), 1 blocks of the tail (1 rows), of 4 rows in all
+r: 0 of 2 files (0 rows, 0 bytes), 1 block of the tail (1 row), of 4 rows in all
 '  skipped by: bounds'
 '  columns: spd'
-total: 1 rows, 0 bytes of files to read
+total: 1 row, 0 bytes of files to read
 
 ? EXPLAIN SELECT a.vid FROM r [ROWS 1] AS a
 engine: duckdb (small enough)
-r as a: 0 of 2 files (0 rows, 0 bytes), 1 blocks of the tail (1 rows), of 4 rows in all
+r as a: 0 of 2 files (0 rows, 0 bytes), 1 block of the tail (1 row), of 4 rows in all
 '  skipped by: time'
 '  columns: vid'
-total: 1 rows, 0 bytes of files to read
+total: 1 row, 0 bytes of files to read
 
 ! EXPLAIN DROP TABLE r
 only a SELECT can be explained

@@ -17,7 +17,7 @@ Detail: Its SELECT may choose, compute and filter, from one source.
 Hint: Aggregate and join in queries over the streaming table.
 
 ! INSERT INTO r SELECT vid FROM cars
-1 values are offered for 2 columns of "r"
+1 value is offered for 2 columns of "r"
 line 1: INSERT INTO r SELECT vid FROM cars
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 Detail: The columns are: vid, t.

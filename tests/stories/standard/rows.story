@@ -13,9 +13,9 @@ feed names
 > UPDATE names SET name = upper(name) WHERE seg < 3
 = 2 rows updated
 > DELETE FROM names WHERE name IS NULL
-= 1 rows deleted
+= 1 row deleted
 > INSERT INTO names (name, seg) SELECT concat(name, '!'), seg + 10 FROM names WHERE seg = 4
-= 1 rows inserted
+= 1 row inserted
 ? SELECT * FROM names ORDER BY seg
 1 | BRIDGE
 2 | TUNNEL
@@ -39,7 +39,7 @@ Detail: Only streaming tables have.
 
 ! INSERT INTO names VALUES ('five', 'x', NULL)
 row 0 does not fit standard table "names": column "seg": 'five' is not an INT
-Detail: 1 rows are malformed; none was inserted.
+Detail: 1 row is malformed; none was inserted.
 
 ! ALTER TABLE names SET LATENESS INTERVAL 5
 standard table "names" can only get new columns

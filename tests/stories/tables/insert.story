@@ -3,7 +3,7 @@
 > INSERT INTO r VALUES (1, 10), (2, 20)
 = 2 rows inserted
 > INSERT INTO r VALUES (3, 15), (4, NULL), (5, 30)
-= 1 rows inserted, 2 rejected (1 late, 1 malformed): see r_rejected
+= 1 row inserted, 2 rejected (1 late, 1 malformed): see r_rejected
 ? SELECT v FROM r ORDER BY t
 1
 2

@@ -441,7 +441,7 @@ def test_an_exception_names_the_function_and_the_value(db: Pond) -> None:
     assert "samples.py, line" in failed
     assert failed.endswith(", in invert).")
     assert message(db, "SELECT short(v) FROM s [k ROWS 1] WHERE k = 1", FunctionError) == (
-        'function "short" failed for ([40])\nDetail: It gave 0 values for 1 rows; it must give an Arrow array as long.'
+        'function "short" failed for ([40])\nDetail: It gave 0 values for 1 row; it must give an Arrow array as long.'
     )
     assert message(db, "SELECT wrong(1, 2)", FunctionError) == (
         'function "wrong" failed for (1, 2)\nDetail: It gave 3, which is not STRING.'

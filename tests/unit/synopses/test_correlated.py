@@ -204,7 +204,7 @@ def test_what_is_refused_changes_nothing() -> None:
         (None, [1.0, math.nan], None, "must be finite numbers"),
         (None, ["a"], None, "must be numbers"),
         (None, ([1.0], [1.0, 2.0]), None, "there are 1 x and 2 y"),
-        (None, [3.0], None, "1 rows leave the window, but 0 were given"),
+        (None, [3.0], None, "1 row leaves the window, but 0 were given"),
     ):
         with pytest.raises(SynopsisError, match=message):
             made.add_many(times, values, leaving=leaving)

@@ -199,7 +199,7 @@ def test_norms_are_for_p_from_one_to_two_and_need_keys() -> None:
         with pytest.raises(SynopsisError, match="p must be"):
             SlidingLp(p, 0.1, 10)
     norm = SlidingLp(2, 0.5, 10)
-    with pytest.raises(SynopsisError, match="1 keys and 2 amounts"):
+    with pytest.raises(SynopsisError, match="1 key and 2 amounts"):
         norm.add_many([1], [1], [1, 2])
     norm.add_many([1, 1], [7, 7], [3, 0])
     assert norm.norm().value == pytest.approx(3, rel=0.5)

@@ -32,6 +32,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from millpond.clock import Clock
+from millpond.errors import counted
 from millpond.query.deadline import Deadline
 
 SETTING = "evaluation_time"
@@ -191,7 +192,7 @@ class Watch:
             return
         self._told.add(current.key)
         limit = self._limit.total_seconds() if self._limit is not None else 0
-        reason = f"an evaluation took longer than {limit:g} seconds and could not be interrupted"
+        reason = f"an evaluation took longer than {counted(limit, 'second')} and could not be interrupted"
         _log.warning('query "%s": %s', current.query, reason)
         if self._ends_process:
             _write(self._folder / "stuck" / current.key, reason)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import Catalog, Function, StreamingTable
-from millpond.errors import SqlError, TypeMismatch, UnsupportedSql
+from millpond.errors import SqlError, TypeMismatch, UnsupportedSql, counted
 from millpond.query.binding.columns import sqlglot_type
 from millpond.query.binding.uses import Use
 from millpond.schema import SEQ, DataType
@@ -53,7 +53,7 @@ def _check_arguments(function: Function, node: exp.Anonymous, sql: str) -> None:
         declared = ", ".join(f"{a.name} {a.type}" for a in function.arguments)
         count = len(function.arguments)
         raise TypeMismatch(
-            f'function "{function.name}" takes {count} argument{"" if count == 1 else "s"}, not {len(given)}',
+            f'function "{function.name}" takes {counted(count, "argument")}, not {len(given)}',
             detail=f"It is {function.name}({declared}).",
             sql=sql,
             span=span_of(node),
@@ -78,7 +78,8 @@ def _expand_table_function(function: Function, node: exp.Anonymous, table: exp.T
     names = [c.name for c in (alias.args.get("columns") or ())] if alias is not None else []
     if names and len(names) != len(function.returns):
         raise SqlError(
-            f'{len(names)} names are given for the {len(function.returns)} columns of "{function.name}"',
+            f"{counted(len(names), 'name is given', 'names are given')} for the "
+            f'{counted(len(function.returns), "column")} of "{function.name}"',
             sql=sql,
             span=span_of(node),
         )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from millpond.errors import UnknownName, UnsupportedSql
+from millpond.errors import UnknownName, UnsupportedSql, counted
 from millpond.query.binding.uses import Previous, Use, uses_by_alias
 from millpond.sql.dialect import span_of
 
@@ -40,7 +40,7 @@ def rewrite_previous(scopes: list[Scope], uses: dict[str, Use], sql: str) -> Non
                 raise UnknownName("column", column.name, use.columns.names, where=where, sql=sql, span=place)
             if back >= use.window.rows:
                 raise UnsupportedSql(
-                    f"PREV goes {back} rows back in a window of {use.window.rows}",
+                    f"PREV goes {counted(back, 'row')} back in a window of {use.window.rows}",
                     hint=f"Make the window at least {back + 1} rows long.",
                     sql=sql,
                     span=place,

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from millpond.errors import counted
 from millpond.synopses.base import Estimate, Floats, StateReader, StateWriter, Synopsis, SynopsisError, whole
 from millpond.synopses.correlated.answer import answer, between, channels_of, of_the_living, weights_of
 from millpond.synopses.correlated.curve import ESTIMATE, Curve
@@ -127,7 +128,7 @@ class CorrelatedAggregate(Synopsis):
     def _columns(self, values: Any) -> tuple[Floats, Floats]:
         if isinstance(values, tuple):
             if len(values) != 2:
-                raise SynopsisError(f"rows are x, or x and y: not {len(values)} columns")
+                raise SynopsisError(f"rows are x, or x and y: not {counted(len(values), 'column')}")
             x, y = _numbers("x", values[0]), _numbers("y", values[1], missing=True)
             if len(x) != len(y):
                 raise SynopsisError(f"there are {len(x)} x and {len(y)} y")
@@ -148,7 +149,9 @@ class CorrelatedAggregate(Synopsis):
             return
         due = max(0, min(count, self._seen + count - self.window))
         if given != due:
-            raise SynopsisError(f"{due} rows leave the window, but {given} were given")
+            raise SynopsisError(
+                f"{counted(due, 'row leaves', 'rows leave')} the window, but {counted(given, 'was', 'were')} given"
+            )
 
     def _stretch(self, most: int) -> int:
         """So many of the next rows belong to one pane, and no pane and no pane's extreme leaves before the last of them."""
@@ -322,7 +325,7 @@ class CorrelatedAggregate(Synopsis):
         if now is not None or (window is not None and window != self.window):
             raise SynopsisError(
                 "a correlated aggregate answers for its own window only",
-                detail=f"Its window is {'since the landmark' if self.window is None else f'{self.window} rows'}.",
+                detail=f"Its window is {'since the landmark' if self.window is None else counted(self.window, 'row')}.",
             )
         if not self._seen:
             empty = math.nan if self.dependent is Dependent.AVG else 0.0

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from millpond.errors import counted
 from millpond.synopses.base import LONG_AGO, TOO_LARGE, SynopsisError, whole, whole_numbers
 from millpond.synopses.layout import Floats, Ints, StateReader, StateWriter
 
@@ -58,7 +59,9 @@ class Slots:
         """Rows in the order of their times. All are taken, or none when the call raises."""
         rows, stamps, numbers = whole_numbers("series", series), whole_numbers("times", times), reals(values, 1)
         if not len(rows) == len(stamps) == len(numbers):
-            raise SynopsisError(f"there are {len(rows)} series, {len(stamps)} times and {len(numbers)} values")
+            raise SynopsisError(
+                f"got {len(rows)} series, {counted(len(stamps), 'time')} and {counted(len(numbers), 'value')}"
+            )
         if not len(rows):
             return
         if int(rows.min()) < 0 or int(rows.max()) >= self.series:
@@ -81,7 +84,7 @@ class Slots:
         time = whole("a time", time)
         numbers = reals(values, 1)
         if len(numbers) != self.series:
-            raise SynopsisError(f"there are {len(numbers)} values for {self.series} series")
+            raise SynopsisError(f"got {counted(len(numbers), 'value')} for {self.series} series")
         slot = -(-time // self.slide)
         self._check_time(time, slot)
         self.advance(slot)
@@ -127,7 +130,7 @@ class Slots:
         if history is not None:
             older = reals(history, 2)
             if len(older) != self.series:
-                raise SynopsisError(f"the history has {len(older)} rows for {self.series} series")
+                raise SynopsisError(f"the history has {counted(len(older), 'row')} for {self.series} series")
             if not self.held and older.shape[1]:
                 raise SynopsisError(
                     "there is no slot that a history could come before", hint="Add it as values, with their times."
