@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from millpond.codec import NOT_DURABLE
 from millpond.duration import TimeUnit, moment
 from millpond.errors import CatalogError, UnknownName
 from millpond.schema import Schema
@@ -140,6 +141,9 @@ class ContinuousQuery:
     `columns` are those of the result, the instant last. `history` is how long results are kept; None means those of the
     last instant. `start` is the time (in ticks) the query begins at when it was told to begin in the past. `reads` names
     the relations it reads, `made` counts its definitions: an altered query is a new one for the network.
+
+    Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is
+    `part_of` the user's query, the second `combines` what the first sends. Both say it with the other's name.
     """
 
     name: str
@@ -154,6 +158,13 @@ class ContinuousQuery:
     start: int | None = None
     paused: bool = False
     made: int = 0
+    part_of: str | None = field(default=None, metadata=NOT_DURABLE)
+    combines: str | None = field(default=None, metadata=NOT_DURABLE)
+
+    @property
+    def users_name(self) -> str:
+        """The name of the user's query: its own, or that of the query it is a part of."""
+        return self.part_of or self.name
 
     @property
     def table(self) -> StreamingTable:

@@ -25,6 +25,9 @@ from typing import Any, TypeVar, cast
 
 from millpond.schema import Column, DataType, Schema
 
+NOT_DURABLE = {"durable": False}
+"""As the metadata of a field with a default: it is neither written nor read."""
+
 T = TypeVar("T")
 Decoder = Callable[[Any], Any]
 
@@ -42,7 +45,11 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     assert dataclasses.is_dataclass(value), f"{type(value).__name__} has no form in JSON"
-    return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return {f.name: to_json(getattr(value, f.name)) for f in _durable(value)}
+
+
+def _durable(value: Any) -> list[dataclasses.Field[Any]]:
+    return [f for f in dataclasses.fields(value) if f.metadata.get("durable", True)]
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -78,7 +85,7 @@ def _decoder(kind: Any) -> Decoder:
 
 def _dataclass(kind: Any) -> Decoder:
     hints = typing.get_type_hints(kind)
-    decoders = {f.name: _decoder(hints[f.name]) for f in dataclasses.fields(kind)}
+    decoders = {f.name: _decoder(hints[f.name]) for f in _durable(kind)}
 
     def decode(data: Any) -> Any:
         unknown = _plain(dict, data).keys() - decoders.keys()

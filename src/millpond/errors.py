@@ -19,9 +19,10 @@
     ├── FunctionError       (RuntimeError)  a user's function failed
     ├── LimitExceeded       (RuntimeError)  a statement is longer, or takes more time or memory, than a setting allows
     ├── Cancelled           (RuntimeError)  a statement was stopped before it was done
-    └── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
-        ├── SparkDied
-        └── JavaMissing
+    ├── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
+    │   ├── SparkDied
+    │   └── JavaMissing
+    └── InternalError       (RuntimeError)  a bug in millpond, met where others must go on
 
 An error has a `primary` line (a lower-case fact naming the kind of thing and its name), an optional `detail` (facts, as
 sentences) and an optional `hint` (what to do). `code` is stable and meant for programs.
@@ -335,6 +336,16 @@ class JavaMissing(EngineError):
     """Spark is needed and there is no Java of version 17 or newer."""
 
     code = "java_missing"
+
+
+class InternalError(MillpondError, RuntimeError):
+    """A bug in millpond, not a mistake of the user. Met where other work must go on, such as in one of many queries."""
+
+    code = "internal_error"
+
+    def __init__(self, primary: str, *, detail: str) -> None:
+        hint = "This is a bug in millpond. Please report it with the traceback, which the log has (logger millpond)."
+        super().__init__(primary, detail=detail, hint=hint)
 
 
 class RowsRejected(UserWarning):

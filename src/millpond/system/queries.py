@@ -8,7 +8,6 @@ from datetime import datetime
 from millpond.catalog import ContinuousQuery
 from millpond.duration import FOREVER, describe, moment
 from millpond.network.engine.watch import FOLDER, underway
-from millpond.network.plan.two_phase import PREFIX
 from millpond.network.run.explain import state_rows
 from millpond.network.run.network import Network
 from millpond.system.registry import Host, Reading, Row, system_table, time_seconds, time_text
@@ -84,7 +83,7 @@ def evaluating(host: Host) -> Mapping[str, datetime]:
     found: dict[str, datetime] = {}
     # The oldest first: a query can be under way in several shards.
     for each in underway(host.folder / FOLDER, host.clock):
-        found.setdefault(each.query.removeprefix(PREFIX), moment(each.since))
+        found.setdefault(each.query, moment(each.since))
     return found
 
 

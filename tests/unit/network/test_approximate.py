@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import millpond
 from millpond.network.aggregates import approximate
 from millpond.network.aggregates.approximate import Approximated, Clock, Measure
-from millpond.network.plan.shapes import Item, Shape
+from millpond.network.aggregates.shape import Item, Shape
 from tests.unit.network.keeping import kept_often
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
@@ -474,9 +474,9 @@ def test_a_row_that_fails_is_told_at_its_instant_and_not_before(again: bool, tmp
         ("APPROX_COUNT(*, 0.1) AS n FROM tolls [LANDMARK DAY]", "APPROX_COUNT is estimated over [INTERVAL ...] only"),
         (f"CORRELATED_COUNT(toll > AVG(toll)) AS n {WINDOW}", "is estimated over [LANDMARK ...] only"),
         (f"APPROX_COUNT(*, 0.1) AS n {WINDOW} HAVING COUNT(*) > 1", "it has HAVING"),
-        (f"APPROX_SUM(price, 0.1) AS n {WINDOW}", "of values that no synopsis takes"),
-        (f"APPROX_NORM(toll, 2, 0.001) AS n {WINDOW}", "of an error that none is small for"),
-        (f"APPROX_DISTINCT(toll, 0.0001) AS n {WINDOW}", "of an error that none is small for"),
+        (f"APPROX_SUM(price, 0.1) AS n {WINDOW}", "and estimated of integers only"),
+        (f"APPROX_NORM(toll, 2, 0.001) AS n {WINDOW}", "is so small that a synopsis would save nothing"),
+        (f"APPROX_DISTINCT(toll, 0.0001) AS n {WINDOW}", "is so small that a synopsis would save nothing"),
         (f"APPROX_COUNT(*, 0.1) AS n {WINDOW}", None),
         (f"COUNT(*) AS n {WINDOW}", None),
     ],

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import millpond
-from millpond.network.evaluate import evaluator as evaluate
 from millpond.network.strategies import batching as together
+from millpond.network.strategies import instants
 
 COLUMNS = "k INT, v INT, x DOUBLE, s STRING, t BIGINT"
 WHERES = [
@@ -69,7 +69,7 @@ def test_the_answers_are_those_that_each_gets_alone(
     monkeypatch.setattr(together, "_asked", counting)
     found = answers(tmp_path / "together", shards, seed)
     assert max(asked) >= 5
-    monkeypatch.setattr(evaluate, "question_of", lambda prepared: None)
+    monkeypatch.setattr(instants, "question_of", lambda prepared: None)
     asked.clear()
     alone = answers(tmp_path / "alone", shards, seed)
     assert not asked

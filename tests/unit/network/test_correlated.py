@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import millpond
 from millpond.network.aggregates import correlated
 from millpond.network.aggregates.correlated import Correlation, Correlations
-from millpond.network.plan.shapes import Item, Shape
+from millpond.network.aggregates.shape import Item, Shape
 from millpond.synopses.correlated import Limit, Predicate, exactly
 from tests.laws.correlating import BUCKETS, CALLS, FUNCTIONS, RANGES, Call
 from tests.unit.network.keeping import kept_often

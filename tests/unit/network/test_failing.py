@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import millpond
+from millpond.network.strategies.rows import RowStrategy
 
 TABLE = "CREATE STREAMING TABLE p (vid INT, spd INT, seg INT, big BIGINT, t BIGINT) TIMESTAMP BY t SHARD BY vid"
 IN_STEPS = "SELECT seg, COUNT(*) AS n FROM p [INTERVAL 1] WHERE 10 / spd > 1 GROUP BY seg SAMPLE INTERVAL 1"
@@ -100,3 +103,56 @@ def test_a_query_that_cannot_be_filled_from_history_stops_no_other(tmp_path: Pat
         fill(db, 4, 5)
         assert state(db, "q") == ("failed", 'the sum of "big" is too large for BIGINT')
         assert len(db.resume("good").fetch()) == 12
+
+
+@pytest.mark.parametrize("bug", [ValueError("42 is not in list"), AssertionError(), KeyError("k"), ZeroDivisionError()])
+def test_a_bug_of_ours_is_not_passed_off_as_a_mistake_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, bug: Exception
+) -> None:
+    """It stops the query in which it was met, says that it is one, and leaves its traceback in the log."""
+    real = RowStrategy.advance
+
+    def advance(self: RowStrategy, begin: int, frontier: int) -> Any:
+        if self.prepared.name == "unlucky":
+            raise bug
+        return real(self, begin, frontier)
+
+    monkeypatch.setattr(RowStrategy, "advance", advance)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db, caplog.at_level(logging.ERROR, "millpond"):
+        db.sql(f"{TABLE} WITH (shards = 2)")
+        for name in ("unlucky", "lucky"):
+            db.sql(f"CREATE CONTINUOUS QUERY {name} AS SELECT vid FROM p [NOW] SAMPLE REALTIME")
+        fill(db, 1, 2)
+        status = state(db, "unlucky")[0]
+        problem = db.network.problem(db.catalog.query("unlucky"))
+        assert status == "failed"
+        assert problem is not None
+        assert problem.startswith('internal error in an evaluation of query "unlucky"')
+        assert f"{type(bug).__name__}: {bug}" in problem
+        assert "This is a bug in millpond." in problem
+        assert state(db, "lucky") == ("running", None)
+        assert len(list(db.resume("lucky").fetch())) == 12
+    assert "Traceback" in caplog.text
+
+
+def test_a_disk_that_fails_fails_the_tick_and_not_the_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may work the next time."""
+    real = RowStrategy.advance
+    failing = [OSError(5, "Input/output error")]
+
+    def advance(self: RowStrategy, begin: int, frontier: int) -> Any:
+        if failing:
+            raise failing.pop()
+        return real(self, begin, frontier)
+
+    monkeypatch.setattr(RowStrategy, "advance", advance)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql(f"{TABLE} WITH (shards = 1)")
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid FROM p [NOW] SAMPLE REALTIME")
+        db.append("p", rows(1))
+        db.advance("p", 2)
+        with pytest.raises(OSError, match="Input/output error"):
+            db.tick()
+        db.tick()
+        assert state(db, "q") == ("running", None)
+        assert len(list(db.resume("q").fetch())) == 6

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
-from millpond.network.aggregates.running import Item, Running, Shape
+from millpond.network.aggregates.running import Aggregate, Running
+from millpond.network.aggregates.shape import Item, Shape
 
 SCHEMA = pa.schema([("k", pa.int32()), ("name", pa.string()), ("x", pa.int32()), ("t", pa.int64())])
-ITEMS = (
-    Item("", "k"), Item("", "name"), Item("count", None), Item("count", "x"), Item("sum", "x"), Item("avg", "x"),
-    Item("min", "x"), Item("max", "x"),
-)  # fmt: skip
+MEASURES = [("count", None), ("count", "x"), ("sum", "x"), ("avg", "x"), ("min", "x"), ("max", "x")]
+ITEMS = (Item("k"), Item("name"), *(Item("", Aggregate(*m)) for m in MEASURES))
 
 rows_of = st.lists(
     st.tuples(
@@ -47,8 +46,8 @@ def test_changes_are_the_differences_of_the_results(groups: tuple, rows: list, c
     rows = sorted(rows, key=lambda r: r[3])
     if groups == ("k",):
         rows = [(k, None, x, t) for k, _, x, t in rows]
-    items = tuple(i for i in ITEMS if i != Item("", "name") or "name" in groups)
-    running = Running(Shape(groups, items, None), SCHEMA, -1)
+    items = tuple(i for i in ITEMS if i != Item("name") or "name" in groups)
+    running = Running(Shape(groups, items), SCHEMA, -1)
     found: list[tuple] = []
     for low, high in ((0, cut), (cut, 8)):
         part = [r for r in rows if low <= r[3] < high]
@@ -123,7 +122,7 @@ def test_what_cannot_be_kept_is_refused_with_the_reason(tmp_path: object, select
 )
 def test_a_sum_is_exact_up_to_the_end_of_bigint_and_fails_beyond(values: list[int], fits: bool) -> None:
     schema = pa.schema([("k", pa.int32()), ("x", pa.int64())])
-    shape = Shape(("k",), (Item("", "k"), Item("sum", "x")), None)
+    shape = Shape(("k",), (Item("k"), Item("", Aggregate("sum", "x"))))
     rows = pa.Table.from_pydict({"k": [1] * len(values), "x": values}, schema=schema)
 
     def found(batch: int) -> list[int]:

@@ -18,23 +18,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
 
 from millpond.arrow import integers
 from millpond.errors import EngineError
+from millpond.network.aggregates.shape import Shape
 from millpond.network.aggregates.summaries import NEVER, Summarised
 from millpond.network.aggregates.summaries import Part as Kept
-from millpond.network.plan.prepared import Prepared
-from millpond.network.plan.shapes import Item, Shape, Values, by_time, shape_of_items
-from millpond.query.approximate import mark_of
-from millpond.query.exact import norm_of
 from millpond.synopses import (
     Estimates,
     GroupedExponentialHistogram,
     GroupedSlidingDistinct,
     GroupedSlidingLp,
     GroupedSlidingSum,
-    SynopsisError,
 )
 from millpond.synopses.canonical import interval
 from millpond.synopses.hashing import hashed
@@ -69,9 +64,9 @@ class Measure:
     def parts(self) -> tuple[Part, ...]:
         """What it is made of."""
         if self.function == "avg":
-            return tuple(Part(what, self.column, mean_part(self.eps)) for what in ("count", "sum"))
+            return tuple(Part(kind, self.column, mean_part(self.eps)) for kind in ("count", "sum"))
         if self.function == "var_pop":
-            return tuple(Part(what, self.column, variance_part(self.eps)) for what in ("count", "sum", "squares"))
+            return tuple(Part(kind, self.column, variance_part(self.eps)) for kind in ("count", "sum", "squares"))
         return (Part(self.function, self.column, self.eps, self.p),)
 
     def of(self, parts: Sequence[Estimates]) -> Estimates:
@@ -88,19 +83,19 @@ class Measure:
 
 @dataclass(frozen=True)
 class Part:
-    """One synopsis: `what` is count, sum, squares (the sum of these), distinct or norm."""
+    """One synopsis: `kind` is count, sum, squares (the sum of these), distinct or norm."""
 
-    what: str
+    kind: str
     column: str | None
     eps: float
     p: float = 0.0
 
     def make(self, window: int) -> Grouped:
-        if self.what == "count":
+        if self.kind == "count":
             return GroupedExponentialHistogram(self.eps, window)
-        if self.what == "distinct":
+        if self.kind == "distinct":
             return GroupedSlidingDistinct(self.eps, window)
-        if self.what == "norm":
+        if self.kind == "norm":
             return GroupedSlidingLp(self.p, self.eps, window)
         return GroupedSlidingSum(self.eps, window, MOST)
 
@@ -110,23 +105,23 @@ class Part:
             synopsis.add_many(places, times, None)
             return
         known = column.is_valid().to_numpy() if column.null_count else None
-        if self.what == "count":
+        if self.kind == "count":
             synopsis.add_many(places, times, known)
-        elif self.what in ("distinct", "norm"):
+        elif self.kind in ("distinct", "norm"):
             if known is not None:
                 places, times, column = places[known], times[known], column.drop_null()
             synopsis.add_many(places, times, hashable(column))
         else:
             values = integers(column.fill_null(0) if known is not None else column).astype(np.int64, copy=False)
-            self._check(values, MOST_SQUARED if self.what == "squares" else MOST)
-            synopsis.add_many(places, times, np.square(values) if self.what == "squares" else values)
+            self._check(values, MOST_SQUARED if self.kind == "squares" else MOST)
+            synopsis.add_many(places, times, np.square(values) if self.kind == "squares" else values)
 
     def _check(self, values: Ints, most: int) -> None:
         least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
         if least < 0 or greatest > most:
             raise EngineError(
                 f"a value must be from 0 to {most}, not {least if least < 0 else greatest}",
-                detail=f"It is one of {self.column}, of which {'squares' if self.what == 'squares' else 'sums'} are estimated.",
+                detail=f"It is one of {self.column}, of which {'squares' if self.kind == 'squares' else 'sums'} are estimated.",
                 hint="Leave such rows out in WHERE, or take the exact aggregate.",
             )
 
@@ -143,48 +138,6 @@ def hashable(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     texts = [v.hex() if isinstance(v, bytes) else f"{v}." for v in encoded.dictionary.to_pylist()]
     found = hashed(np.array(texts))[encoded.indices.to_numpy()]
     return found
-
-
-def approximate_shape(prepared: Prepared) -> Shape[Measure] | None:
-    """What a query asks that synopses can answer; None if it is of another form."""
-    tree, use = prepared.bound.written or prepared.bound.tree, prepared.streams[0]
-    if not by_time(use.window) or use.window is None or use.window.interval is None:
-        return None
-    return shape_of_items(prepared, tree, _measured)
-
-
-def _measured(node: exp.Expr, values: Values) -> Item[Measure] | None:
-    norm, mark = norm_of(node), mark_of(node)
-    if norm is not None:
-        name = values.name(norm.x)
-        if name is None or values.type(name) is None:
-            return None
-        return _possible(Item("", Measure("norm", name, norm.eps, norm.p), norm.shown))
-    if mark is None:
-        return None
-    inner = node.this.this
-    if isinstance(inner, exp.Distinct):
-        inner = inner.expressions[0]
-    if mark.function == "count" and isinstance(inner, (exp.Star, exp.Literal)):
-        return Item("", Measure("count", None, mark.eps), mark.shown)
-    name = values.name(inner)
-    kind = None if name is None else values.type(name)
-    if kind is None or (mark.function in ("sum", "avg", "var_pop") and not kind.is_integer):
-        return None
-    return _possible(Item("", Measure(mark.function, name, mark.eps), mark.shown))
-
-
-def _possible(item: Item[Measure]) -> Item[Measure] | None:
-    """None where the error is so small that a synopsis would be larger than what it is to save."""
-    assert item.measure is not None
-    if item.measure.eps < LEAST:
-        return None
-    try:
-        for part in item.measure.parts:
-            part.make(1)
-    except SynopsisError:
-        return None
-    return item
 
 
 class Clock:
@@ -215,9 +168,9 @@ class Approximated(Summarised):
         upto: int,
         interval: int,
         slide: int | None,
-        what: str = "",
+        fingerprint: str = "",
     ) -> None:
-        super().__init__(shape, schema, upto, what)
+        super().__init__(shape, schema, upto, fingerprint)
         self._interval = interval
         self._clock = Clock(interval, slide)
         # A group's number changes when others are let go, its place in the synopses does not.

@@ -15,18 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
 
 from millpond.arrow import from_ipc, integers, to_ipc
 from millpond.errors import EngineError
 from millpond.network.aggregates.groups import Groups
+from millpond.network.aggregates.shape import Shape
 from millpond.network.aggregates.summaries import Part, Summarised
-from millpond.network.plan.prepared import Prepared
-from millpond.network.plan.shapes import Item, Shape, Values, shape_of_items
-from millpond.query.correlated import End
-from millpond.query.exact import correlated_of
 from millpond.synopses import CorrelatedAggregate
-from millpond.synopses.correlated import Limit, Predicate, exactly
+from millpond.synopses.correlated import Predicate, exactly
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -57,33 +53,6 @@ class Correlation:
 
     def made(self) -> CorrelatedAggregate:
         return CorrelatedAggregate(self.function, self.predicate, buckets=self.buckets)
-
-
-def correlated_shape(prepared: Prepared) -> Shape[Correlation] | None:
-    """What a query asks that synopses can answer; None if it is of another form."""
-    tree, use = prepared.bound.written, prepared.streams[0]
-    if tree is None or use.window is None or use.window.landmark is None:
-        return None
-    return shape_of_items(prepared, tree, _measured)
-
-
-def _measured(node: exp.Expr, values: Values) -> Item[Correlation] | None:
-    mark = correlated_of(node)
-    if mark is None:
-        return None
-    x, y = values.name(mark.x), values.name(mark.y)
-    if x is None or y is None:
-        return None
-    for kind in (values.type(x), values.type(y)):
-        if kind is None or not (kind.is_integer or kind.name in ("FLOAT", "DOUBLE")):
-            return None
-    predicate = Predicate(mark.independent, _limit(mark.low), _limit(mark.high))  # type: ignore[arg-type]
-    measure = Correlation(mark.function, predicate, x, y, mark.buckets)
-    return Item("", measure, mark.shown)
-
-
-def _limit(end: End | None) -> Limit | None:
-    return None if end is None else Limit(end.factor, end.offset, end.closed)
 
 
 class _Kept:
@@ -194,8 +163,10 @@ class _Kept:
 class Correlations(Summarised):
     """The state of all groups since the landmark before `upto`; `between` is the time from one landmark to the next."""
 
-    def __init__(self, shape: Shape[Correlation], schema: pa.Schema, upto: int, between: int, what: str = "") -> None:
-        super().__init__(shape, schema, upto, what)
+    def __init__(
+        self, shape: Shape[Correlation], schema: pa.Schema, upto: int, between: int, fingerprint: str = ""
+    ) -> None:
+        super().__init__(shape, schema, upto, fingerprint)
         self._schema = schema
         self._between = between
         self._begin()

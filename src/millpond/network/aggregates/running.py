@@ -11,109 +11,46 @@ in: sums are of integers, which add up to the same in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
 
 from millpond.arrow import integers
 from millpond.errors import EngineError
 from millpond.network.aggregates.groups import Groups
-from millpond.query.instant import names_instant
-from millpond.schema import DataType, Schema
+from millpond.network.aggregates.shape import Shape
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
-_FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
-}  # fmt: skip
 _START = {"sum": 0, "min": np.iinfo(np.int64).max, "max": np.iinfo(np.int64).min}
 _SURE = 2.0**62  # sums below it cannot leave BIGINT, however a float rounds
 
 
-class NotRunning(Exception):
-    """Why a query over a growing window cannot be kept as running aggregates."""
-
-
 @dataclass(frozen=True)
-class Item:
-    """A selected column: a group's (`function` is ""), or an aggregate of `column`; None is COUNT(*)."""
+class Aggregate:
+    """count, sum, avg, min or max of a column; without one it is COUNT(*)."""
 
     function: str
     column: str | None
 
-
-@dataclass(frozen=True)
-class Shape:
-    groups: tuple[str, ...]
-    items: tuple[Item, ...]
-    where: exp.Expr | None
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return () if self.column is None else (self.column,)
 
     @property
-    def needs(self) -> list[str]:
-        """The columns that are aggregated."""
-        return list(dict.fromkeys(i.column for i in self.items if i.function and i.column is not None))
-
-    @property
-    def names(self) -> list[str]:
-        """The columns of a row that matter."""
-        return list(dict.fromkeys([*self.groups, *self.needs]))
-
-
-def shape_of(tree: exp.Expr, columns: Schema) -> Shape:
-    """What a bound query over one stream asks; raises `NotRunning` with the reason if it is not of this kind."""
-    if not isinstance(tree, exp.Select) or not isinstance(tree.args["from_"].this, exp.Table):
-        raise NotRunning("it is not a plain SELECT from one table")
-    refused = [c for c in _REFUSED if tree.args.get(c)]
-    if refused or len(list(tree.find_all(exp.Select))) > 1:
-        raise NotRunning(f"it has {refused[0].strip('_').upper() if refused else 'a subquery'}")
-    group = tree.args.get("group")
-    if group is None or any(v for k, v in group.args.items() if k != "expressions"):
-        raise NotRunning("it has no plain GROUP BY")
-    if any(not isinstance(g, exp.Column) for g in group.expressions):
-        raise NotRunning("it is not grouped by columns")
-    groups = tuple(g.name for g in group.expressions)
-    where = tree.args.get("where")
-    if names_instant(tree):
-        raise NotRunning("it names NOW(), so that rows would count at some instants and not at others")
-    items = tuple(_item(e, groups, columns) for e in tree.expressions)
-    hidden = [g for g in groups if Item("", g) not in items]
-    if hidden:
-        raise NotRunning(f'it does not select "{hidden[0]}", which it is grouped by')
-    return Shape(groups, items, where.this if where is not None else None)
-
-
-def _item(selected: exp.Expr, groups: Sequence[str], columns: Schema) -> Item:
-    inner = selected.this if isinstance(selected, exp.Alias) else selected
-    if isinstance(inner, exp.Column) and inner.name in groups:
-        return Item("", inner.name)
-    function = _FUNCTIONS.get(type(inner))
-    text = inner.sql(dialect="spark")
-    if function is None:
-        raise NotRunning(f"{text} is neither a group's column nor COUNT, SUM, AVG, MIN or MAX")
-    if function == "count" and isinstance(inner.this, (exp.Star, exp.Literal)):
-        return Item("count", None)
-    if not isinstance(inner.this, exp.Column):
-        raise NotRunning(f"{text} is not an aggregate of a column")
-    kind = columns.find(inner.this.name, "it").type
-    if function != "count" and not _fits(kind, function):
-        raise NotRunning(f"{text} is of {kind}, where only integers add up to the same in any order")
-    return Item(function, inner.this.name)
-
-
-def _fits(kind: DataType, function: str) -> bool:
-    return kind.is_integer or (function in ("min", "max") and kind.name in ("TIMESTAMP", "DATE"))
+    def held_as(self) -> str:
+        """What is held of the column for it."""
+        return "sum" if self.function == "avg" else self.function
 
 
 class Running:
     """The aggregates of all groups, up to `upto`."""
 
-    def __init__(self, shape: Shape, schema: pa.Schema, upto: int) -> None:
+    def __init__(self, shape: Shape[Aggregate], schema: pa.Schema, upto: int) -> None:
         self.shape = shape
         self.upto = upto
         self._schema = schema
@@ -121,9 +58,9 @@ class Running:
         self._rows: Ints = np.zeros(0, dtype=np.int64)
         self._valid: dict[str, Ints] = {c: np.zeros(0, dtype=np.int64) for c in shape.needs}
         self._kept: dict[tuple[str, str], Ints] = {}
-        for item in shape.items:
-            if item.column is not None and item.function in ("sum", "avg", "min", "max"):
-                self._kept[_kept_as(item), item.column] = np.zeros(0, dtype=np.int64)
+        for measure in shape.measures:
+            if measure.column is not None and measure.function != "count":
+                self._kept[measure.held_as, measure.column] = np.zeros(0, dtype=np.int64)
 
     @property
     def rows(self) -> int:
@@ -139,7 +76,7 @@ class Running:
         for _ in self._changes(rows, np.zeros(len(moments), dtype=np.int64)):
             pass
 
-    def changes(self, rows: pa.Table, moments: Ints, form: str) -> tuple[pa.Table, Ints]:
+    def changes(self, rows: pa.Table, moments: Ints, operator: str) -> tuple[pa.Table, Ints]:
         """Bring in rows, which are sorted by their moments; what is new (or gone) at each moment, and the moments."""
         found = list(self._changes(rows, moments))
         parts = []
@@ -147,10 +84,10 @@ class Running:
         for slots, before, after, moment in found:
             existed = before.rows > 0
             differs = ~existed | self._differs(before, after)
-            chosen = differs if form == "istream" else differs & existed
-            side = after if form == "istream" else before
-            parts.append(self._shown(slots[chosen], side.taken(chosen)))
-            times.append(moment[chosen])
+            shown = differs if operator == "istream" else differs & existed
+            side = after if operator == "istream" else before
+            parts.append(self._shown(slots[shown], side.taken(shown)))
+            times.append(moment[shown])
         if not parts:
             return self._shown(np.zeros(0, dtype=np.int64), self._at(np.zeros(0, dtype=np.int64))), np.zeros(
                 0, np.int64
@@ -249,22 +186,22 @@ class Running:
     def _differs(self, one: Values, other: Values) -> Bools:
         """Where the shown rows of the two are not the same."""
         found = np.zeros(len(one.rows), dtype=np.bool_)
-        for item in self.shape.items:
-            if item.function:
-                (a, a_null), (b, b_null) = one.shown(item), other.shown(item)
-                found |= (a_null != b_null) | (~a_null & (a != b))
+        for measure in self.shape.measures:
+            (a, a_null), (b, b_null) = one.shown(measure), other.shown(measure)
+            found |= (a_null != b_null) | (~a_null & (a != b))
         return found
 
     def _shown(self, slots: Ints, values: Values) -> pa.Table:
         arrays = []
         for item in self.shape.items:
-            if not item.function:
-                arrays.append(self._groups.column(item.column or "", slots))
+            measure = item.measure
+            if measure is None:
+                arrays.append(self._groups.column(item.column, slots))
                 continue
-            found, nulls = values.shown(item)
+            found, nulls = values.shown(measure)
             array = pa.array(found, mask=nulls)
-            if item.function in ("min", "max"):
-                kind = self._schema.field(item.column or "").type
+            if measure.function in ("min", "max"):
+                kind = self._schema.field(measure.column or "").type
                 array = array.cast(pa.int32()) if pa.types.is_date32(kind) else array
                 array = array.cast(kind)
             arrays.append(pa.chunked_array([array]))
@@ -296,15 +233,15 @@ class Values:
         valid = {c: v + other.valid[c] for c, v in self.valid.items()}
         return Values(self.rows + other.rows, valid, kept)
 
-    def shown(self, item: Item) -> tuple[npt.NDArray[np.generic], Bools]:
+    def shown(self, measure: Aggregate) -> tuple[npt.NDArray[np.generic], Bools]:
         """The values of an aggregate, and where it is NULL."""
-        if item.column is None:
+        if measure.column is None:
             return self.rows, np.zeros(len(self.rows), dtype=np.bool_)
-        count = self.valid[item.column]
-        if item.function == "count":
+        count = self.valid[measure.column]
+        if measure.function == "count":
             return count, np.zeros(len(count), dtype=np.bool_)
-        value = self.kept[_kept_as(item), item.column]
-        if item.function == "avg":
+        value = self.kept[measure.held_as, measure.column]
+        if measure.function == "avg":
             return value / np.maximum(count, 1), count == 0
         return value, count == 0
 
@@ -325,10 +262,6 @@ def _sums(values: Ints, begins: Ints, longest: int, name: str) -> Ints:
 
 def _too_large(name: str) -> EngineError:
     return EngineError(f'the sum of "{name}" is too large for BIGINT')
-
-
-def _kept_as(item: Item) -> str:
-    return "sum" if item.function == "avg" else item.function
 
 
 def _whole_numbers(column: pa.ChunkedArray) -> Ints:

@@ -7,6 +7,7 @@ than `since` in once more, of each group only those that its part does not have.
 
 from __future__ import annotations
 
+import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from millpond.arrow import from_ipc, to_ipc
 from millpond.network.aggregates.groups import Groups
-from millpond.network.plan.shapes import Shape
+from millpond.network.aggregates.shape import Shape
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,12 +37,12 @@ class Part(NamedTuple):
 
 
 class Summarised(ABC):
-    """The groups of a query up to `upto`. `what` are the words of its snapshots; without any there are none."""
+    """The groups of a query up to `upto`. `fingerprint` names its checkpoints; without one there are none."""
 
-    def __init__(self, shape: Shape[Any], schema: pa.Schema, upto: int, what: str) -> None:
+    def __init__(self, shape: Shape[Any], schema: pa.Schema, upto: int, fingerprint: str) -> None:
         self.shape = shape
         self.upto = upto
-        self.what = what
+        self.fingerprint = fingerprint
         self._taken = 0  # rows, of any time
         self._groups = Groups(schema, shape.groups)
         # While it is filled from a snapshot: from when on rows are missing, and up to when each group has them.
@@ -51,6 +52,19 @@ class Summarised(ABC):
     @property
     def rows(self) -> int:
         return self._groups.size
+
+    @property
+    @abstractmethod
+    def bytes(self) -> int:
+        """What it takes in memory."""
+
+    @abstractmethod
+    def take_in(self, rows: pa.Table, moments: Ints) -> None:
+        """Bring in rows, which come after all that were brought in."""
+
+    @abstractmethod
+    def content(self) -> pa.Table:
+        """All groups with rows in the window, as they are at `upto`."""
 
     @property
     @abstractmethod
@@ -124,7 +138,7 @@ class Summarised(ABC):
         """Which of some rows are not in; None if none is."""
         return None if self._stands is None else moments > self._stands[groups]
 
-    def _packed(self, groups: Ints, columns: Sequence[pa.Array], states: Sequence[bytes]) -> pa.Table:
+    def _packed(self, groups: Ints, columns: Sequence[pa.Array], states: Sequence[builtins.bytes]) -> pa.Table:
         """A part, as a row."""
         values = [self._groups.column(name, groups) for name in self.shape.groups]
         arrays = [*values, pa.array(np.full(len(groups), self.upto)), *columns]

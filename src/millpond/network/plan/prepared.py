@@ -13,7 +13,8 @@ from sqlglot import exp
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
-from millpond.network.aggregates.running import NotRunning, shape_of
+from millpond.network.plan.clauses import Refusal
+from millpond.network.plan.growing import running_shape
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import window_start
@@ -41,6 +42,11 @@ class Prepared:
     def slide(self) -> int | None:
         """Ticks between instants; None when each arrival is one."""
         return None if self.query.slide is None else self.unit.ticks(self.query.slide)
+
+    @property
+    def must_remember(self) -> bool:
+        """Whether the result at the last instant cannot be computed again: the standard tables it reads may have changed."""
+        return self.query.form != "rstream" and bool(self.standards)
 
     def interval(self, use: Use) -> int | None:
         """The length of a window by time, in ticks, if it is the same at all instants."""
@@ -165,20 +171,21 @@ def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: s
     """Over a window that only grows, nothing can be kept but running aggregates; and its rows must be there to begin anew."""
     table, window = use.table, use.window
     assert isinstance(table, StreamingTable)
-    try:
-        if uses > 1:
-            raise NotRunning("it reads other tables too")
-        if window is not None and window.since is not None:
-            raise NotRunning("it is [SINCE ...], not [UNBOUNDED]")
-        shape_of(tree, use.columns)
-    except NotRunning as reason:
+    found: object
+    if uses > 1:
+        found = Refusal("it reads other tables too")
+    elif window is not None and window.since is not None:
+        found = Refusal("it is [SINCE ...], not [UNBOUNDED]")
+    else:
+        found = running_shape(tree, use.columns)
+    if isinstance(found, Refusal):
         raise UnsupportedSql(
             f'the window of "{use.alias}" grows without bound',
-            detail=f"All rows it will ever hold would have to be kept in memory: {reason}.",
+            detail=f"All rows it will ever hold would have to be kept in memory: {found.reason}.",
             hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
             " or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
             sql=sql,
-        ) from None
+        )
     is_result = table.name in catalog.queries
     if table.history is not None and not (is_result and table.history >= FOREVER):
         kind = catalog.kind(table.name).upper()

@@ -22,6 +22,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
+from millpond.network.plan.clauses import Refusal, clauses, group_keys, key_columns
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.query.approximate import is_approximate
 from millpond.query.correlated import is_correlated
@@ -29,9 +30,8 @@ from millpond.query.norms import is_norm
 from millpond.schema import Column, DataType, Schema
 from millpond.sql.dialect import Millpond, read_tree, tokenize
 
-PREFIX = "__partial_"
+_PREFIX = "__partial_"  # of names; no user's begins so
 _SUFFIX = ".partial"
-_REFUSED = ("having", "order", "limit", "offset", "distinct", "with_", "laterals", "joins", "qualify", "windows")
 _BIGINT = DataType("BIGINT")
 
 
@@ -60,12 +60,12 @@ def split(
     if window is None or window.rows is not None or prepared.bound.tree.find(exp.Exists, exp.Window):
         return None
     tree = read_tree(query.sql, tokenize(query.sql))
-    group = tree.args.get("group")
-    if not isinstance(tree, exp.Select) or group is None or any(tree.args.get(c) for c in _REFUSED):
+    if not isinstance(tree, exp.Select) or set(clauses(tree)) - {"WHERE", "GROUP BY"}:
         return None
     if any(is_approximate(c) or is_correlated(c) or is_norm(c) for c in tree.find_all(exp.Anonymous)):
         return None  # they are not of what the shards send
-    if not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
+    groups = group_keys(tree)
+    if isinstance(groups, Refusal) or not groups:
         return None
     body = _from_where(query.sql)
     if body is None:
@@ -78,7 +78,7 @@ def split(
         columns = Schema(tuple(columns_of(prepare(replace(query, sql=inner), catalog))))
         keys = ()
     try:
-        parts = _Parts(columns, keys, group.expressions)
+        parts = _Parts(columns, keys, groups)
         outputs = [parts.output(e, name) for e, name in zip(tree.expressions, _names(query), strict=True)]
     except _NotSplit:
         return None
@@ -93,12 +93,9 @@ def _grouped_by_key(tree: exp.Select, table: StreamingTable) -> bool:
     if source.alias_column_names:  # x(a, b): its columns are not called as they are inside
         return False
     inner = source.this
-    if not isinstance(inner, exp.Select) or any(inner.args.get(c) for c in _REFUSED if c != "having"):
+    if not isinstance(inner, exp.Select) or set(clauses(inner)) - {"WHERE", "GROUP BY", "HAVING"}:
         return False
-    group = inner.args.get("group")
-    if group is None or any(v for k, v in group.args.items() if k != "expressions"):
-        return False
-    return set(table.shard_by) <= {e.name.lower() for e in group.expressions if isinstance(e, exp.Column)}
+    return bool(group_keys(inner)) and set(table.shard_by) <= key_columns(inner)
 
 
 def _in_parentheses(text: str) -> str | None:
@@ -218,7 +215,7 @@ class _Parts:
         ]
         columns += [Column(name, kind) for name, kind in self._partials.values()]
         columns.append(Column(INSTANT, query.columns.find(INSTANT, query.name).type))
-        name = PREFIX + query.name
+        name = _PREFIX + query.name
         partial = replace(
             query,
             name=name,
@@ -226,12 +223,14 @@ class _Parts:
             columns=Schema(tuple(columns)),
             folder=query.folder + _SUFFIX,
             history=None,
+            part_of=query.name,
         )
         keys = ", ".join(f"`g{i}`" for i in range(len(groups)))
         whole = replace(
             query,
             sql=f"SELECT {', '.join(outputs)} FROM `{name}` [NOW] GROUP BY {keys}",
             reads=(name,),
+            combines=name,
         )
         return partial, whole
 

@@ -94,12 +94,15 @@ def evaluate(
     with host.work:
         shards, seen, rows, complete = _gather(host, running, plan, outcomes)
     sent = {**shards.sent, **running.whole.step(rows, complete)}
-    nodes = list(running.whole.nodes.values())
+    strategies = running.whole.strategies
     return EvaluatedTick(
-        steps={**shards.steps, **{n: s for n, s in running.steps.items() if n in running.whole.nodes}},
+        steps={**shards.steps, **{n: s for n, s in running.steps.items() if n in strategies}},
         sent=sent,
-        progress={**shards.progress, **{n.prepared.query.folder: n.progress for n in nodes}},
-        failed={**shards.failed, **{n.prepared.query.folder: n.error for n in nodes if n.error is not None}},
+        progress={**shards.progress, **{s.prepared.query.folder: s.progress for s in strategies.values()}},
+        failed={
+            **shards.failed,
+            **{s.prepared.query.folder: s.error for s in strategies.values() if s.error is not None},
+        },
         seen=seen,
     )
 

@@ -24,7 +24,7 @@ from millpond.errors import CatalogError, MillpondError
 from millpond.event_time import Progress
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.watch import Watch, definition_key
-from millpond.network.evaluate.evaluator import Evaluator, result_columns
+from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.plan.two_phase import split
@@ -33,6 +33,7 @@ from millpond.network.run.host import Host
 from millpond.network.run.placement import shard_table
 from millpond.network.run.state import Seen, State
 from millpond.network.state.backfill import Past
+from millpond.network.strategies.one_time import result_columns
 from millpond.query.plan import Shelf
 from millpond.schema import Column, Schema
 

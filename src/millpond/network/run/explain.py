@@ -8,13 +8,12 @@ from typing import Any
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
 from millpond.network.plan.graph import bases
-from millpond.network.plan.kinds import APPROXIMATE, CORRELATED, INSTANTS, NEIGHBOURS, NEWEST, ROWS, RUNNING, kind_of
 from millpond.network.plan.prepared import Prepared, prepare
-from millpond.network.plan.two_phase import PREFIX, ColumnsOf, split
-from millpond.network.plan.why import why_exact
+from millpond.network.plan.two_phase import ColumnsOf, split
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.network.run.placement import shard_table
+from millpond.network.strategies import choose
 from millpond.query.binding.uses import Use
 
 
@@ -28,7 +27,7 @@ def state_rows(network: Network) -> list[dict[str, Any]]:
     parts += [(table, n, found) for table, shards in network.held.items() for n, found in shards.items()]
     for table, shard, part in parts:
         for (holder, what), (count, size) in part.items():
-            total = held.setdefault((holder.removeprefix(PREFIX), what, table, shard), [0, 0])
+            total = held.setdefault((holder, what, table, shard), [0, 0])
             total[0] += count
             total[1] += size
     rows: list[dict[str, Any]] = [
@@ -50,9 +49,10 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
     lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
     lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
-    lines.append(_where(prepared, network.catalog, network.columns))
-    if kind_of(prepared).name not in (APPROXIMATE, CORRELATED) and (reason := why_exact(prepared)) is not None:
-        lines.append(reason)
+    choice = choose(prepared)
+    lines.append(_where(prepared, choice.strategy.manner, network.catalog, network.columns))
+    asked = [refusal.reason for refusal in choice.refusals.values() if refusal.asked]
+    lines += [f"exact, holding the rows of its windows: {reason}" for reason in asked[:1]]
     failure = network.failure(query)
     if failure:
         return [*lines, f"stopped: {failure.splitlines()[0]}"]
@@ -66,27 +66,17 @@ _FORMS = {
 }
 
 
-def _where(prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf) -> str:
+def _where(prepared: Prepared, manner: str, catalog: Catalog, columns_of: ColumnsOf) -> str:
     table = shard_table(prepared, catalog)
-    how = _KINDS[kind_of(prepared).name]
     if table is not None:
         return (
-            f"evaluated in the {table.shards} shards of {table.name}, {how}" if table.shards > 1 else f"evaluated {how}"
+            f"evaluated in the {table.shards} shards of {table.name}, {manner}"
+            if table.shards > 1
+            else f"evaluated {manner}"
         )
     if (parts := split(prepared, catalog, columns_of)) is not None:
         return f"evaluated in the shards of {parts[0].reads[0]}, then added up"
-    return f"evaluated whole, {how}"
-
-
-_KINDS = {
-    ROWS: "row by row, with all other such queries",
-    NEIGHBOURS: "key by key, for the keys that change",
-    NEWEST: "row by row, each with those before it of its key",
-    RUNNING: "group by group, for the groups that change",
-    APPROXIMATE: "group by group, in synopses with the error it allows",
-    CORRELATED: "group by group, in synopses with proven bounds",
-    INSTANTS: "instant by instant",
-}
+    return f"evaluated whole, {manner}"
 
 
 def _alias(use: Use) -> str:

@@ -32,7 +32,6 @@ from millpond.catalog import Catalog, ContinuousQuery
 from millpond.network.engine.watch import FOLDER, Watch, cancel, forget
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
-from millpond.network.plan.kinds import remembers
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.commit import EvaluatedTick, decide, evaluate
@@ -308,20 +307,20 @@ class Network:
     def _not_repeatable(self, discarded: frozenset[str]) -> Iterator[tuple[ContinuousQuery, int, pa.Table]]:
         """The last results of queries that cannot be worked out again after a restart."""
         assert self._running.whole is not None
-        for node in self._running.whole.nodes.values():
-            query, last = node.prepared.query, node.progress.last
-            if query.name in discarded or node.before is None or last is None or not remembers(node.prepared):
+        for strategy in self._running.whole.strategies.values():
+            query, last, rows = strategy.prepared.query, strategy.progress.last, strategy.last_result
+            if query.name in discarded or rows is None or last is None or not strategy.prepared.must_remember:
                 continue
-            yield query, last, node.before
+            yield query, last, rows
 
     def _keep_windows(self, *, begin: bool) -> None:
         """Checkpoints of the windows that are evaluated here, as the shards do theirs."""
         assert self._running.whole is not None
         streaming = self.host.catalog.streaming
         windows = [
-            checkpoints.Window(streaming[s].folder, what, streaming[s].shards, upto, rows)
-            for s, what, upto, rows in self._running.whole.keepable()
-            if s in streaming
+            checkpoints.Window(table.folder, found.fingerprint, table.shards, found.upto, found.content)
+            for found in self._running.whole.checkpoints()
+            if (table := streaming.get(found.stream)) is not None
         ]
         self._checkpoints.go_on(windows, {t.folder for t in streaming.values()}, begin=begin)
 

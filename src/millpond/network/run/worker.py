@@ -143,14 +143,14 @@ class Shard:
         complete = {} if task.after.complete is None else {task.table: task.after.complete}
         sent = self._evaluator.step({task.table: rows}, complete)
         self.seen = task.after
-        nodes = self._evaluator.nodes.values()
+        strategies = self._evaluator.strategies.values()
         return ShardOutcome(
             task.table,
             task.shard,
             sent,
             {f: Progress(*task.progress[f]) for f in self._refused}
-            | {n.prepared.query.folder: n.progress for n in nodes},
-            self._refused | {n.prepared.query.folder: n.error for n in nodes if n.error is not None},
+            | {s.prepared.query.folder: s.progress for s in strategies},
+            self._refused | {s.prepared.query.folder: s.error for s in strategies if s.error is not None},
             self._evaluator.held(),
             worker_name(),
         )
@@ -160,9 +160,9 @@ class Shard:
         assert self._evaluator is not None
         table = self._catalog.streaming[task.table]
         windows = [
-            Window(table.folder, what, table.shards, upto, rows)
-            for stream, what, upto, rows in self._evaluator.keepable()
-            if stream == table.name
+            Window(table.folder, found.fingerprint, table.shards, found.upto, found.content)
+            for found in self._evaluator.checkpoints()
+            if found.stream == table.name
         ]
         self._scribe.go_on(windows, {table.folder}, begin=task.keep)
 

@@ -1,216 +1,246 @@
 """Queries whose groups are held as numbers instead of rows: rows go in as they come, results are taken out at instants.
 
 Invariant. At an instant a query holds what the rows of its window make of its groups, whatever steps they came in. Rows that no
-instant to come sees are not taken in, so they cannot fail. Where rows fail, the query stops at the first instant that sees one,
+later instant sees are not taken in, so they cannot fail. Where rows fail, the query stops at the first instant that sees one,
 and what it sends before is as if they had not come.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema, integers
-from millpond.catalog import INSTANT
+from millpond.arrow import arrow_schema
+from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError
 from millpond.event_time import Progress
-from millpond.network.aggregates.holders import Held, begun, held_for, past_of
-from millpond.network.aggregates.running import Running
-from millpond.network.aggregates.summaries import Summarised
-from millpond.network.engine.engine import Engine
-from millpond.network.evaluate.node import Node
-from millpond.network.plan.kinds import MOMENT
-from millpond.network.state.history import History
-from millpond.network.time.inlet import Inlet
+from millpond.network.aggregates.shape import Shape
+from millpond.network.plan.prepared import Prepared
+from millpond.network.strategies.base import Held, Strategy
+from millpond.network.strategies.projection import Moments, Projection
 from millpond.network.time.instants import arrivals, slides
 from millpond.network.windows.arrivals import Arrived
-from millpond.query.local import with_relations
+from millpond.query.binding.uses import Use
 
-Moments = npt.NDArray[np.int64]
+_NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
-class Holding:
-    """`inlets` are those of the evaluator, by the names of streams."""
+class Groups(Protocol):
+    """The groups of a query at `upto`."""
 
-    def __init__(self, inlets: Mapping[str, Inlet], history: History, engine: Engine) -> None:
-        self._inlets = inlets
-        self._history = history
-        self._engine = engine
+    upto: int
+
+    @property
+    def rows(self) -> int:
+        """How many groups."""
+
+    @property
+    def bytes(self) -> int:
+        """What they take in memory."""
+
+    def take_in(self, rows: pa.Table, moments: Moments) -> None:
+        """Bring in rows, which come after all that were brought in."""
+
+    def content(self) -> pa.Table:
+        """All groups as they are."""
+
+
+class GroupedStrategy(Strategy):
+    holds: ClassVar[str]
+    """What it holds of groups, for SHOW STATE."""
+
+    def __init__(self, prepared: Prepared, shape: Shape[Any], projection: Projection) -> None:
+        super().__init__(prepared)
+        self.shape = shape
+        self._projection = projection
+        self._groups: Groups | None = None
+        self._waits = False  # whether rows are taken in at instants only
+        self._quiet = False  # whether the result at the last instant had no rows
+
+    def local_to(self, table: StreamingTable) -> bool:
+        """If it is grouped by the shard key, and not evaluated at arrivals, which are not the same in all shards."""
+        at_arrivals = self.prepared.slide is None and self.prepared.query.form == "rstream"
+        return set(table.shard_by) <= {g.lower() for g in self.shape.groups} and not at_arrivals
+
+    @abstractmethod
+    def _empty(self, schema: pa.Schema, upto: int) -> Groups:
+        """Groups without rows, at `upto`; `schema` has the values of rows."""
+
+    def _begun(self, upto: int) -> Groups:
+        """What is held at `upto` before rows are taken from history."""
+        return self._empty(self._values_schema(), upto)
+
+    def _first_needed(self, after: int) -> int | None:
+        """The earliest time of a row that an instant later than `after` sees; None: any."""
+        return None
+
+    def _past(self, groups: Groups, low: int | None) -> Iterator[pa.Table]:
+        """The rows from `low` on that are missing in groups."""
+        stream = self.prepared.streams[0].table.name
+        return self.context.history.parts(stream, self._projection.needs, low, groups.upto)
 
     # -- beginning --------------------------------------------------------------------------------------------------------
 
-    def begin(self, node: Node, upto: int) -> None:
-        """Without rows."""
-        node.running = self._made(node, upto)
+    def begin(self, begin: int) -> None:
+        self._groups = self._empty(self._values_schema(), begin - 1)
 
-    def fill(self, node: Node, upto: int) -> int:
-        """With the rows up to a time, from history, those behind the last instant too unless one of them fails: that is told at
-        the next instant. Up to which time they are in."""
-        if node.prepared.query.form == "rstream":
+    def fill(self) -> None:
+        assert self.progress.complete is not None
+        upto = self._fill(self.progress.complete - 1)
+        self.context.reach_back(self.prepared.streams[0], upto + 1)
+
+    def _fill(self, upto: int) -> int:
+        """With the rows up to a time, those after the last instant too unless one of them fails: that is told at the next
+        instant. Up to which time they are in."""
+        if self.prepared.query.form == "rstream":
             with contextlib.suppress(MillpondError):
-                self._fill(node, upto)
+                self._fill_from_history(upto)
                 return upto
-        node.waits = True
-        last = upto // (node.prepared.slide or 1) * (node.prepared.slide or 1)
-        self._fill(node, last)
+        self._waits = True
+        last = upto // (self.prepared.slide or 1) * (self.prepared.slide or 1)
+        self._fill_from_history(last)
         return last
 
-    def skip(self, node: Node, complete: int) -> None:
-        """Take rows in whose results were sent by another."""
-        self._brought_in(node, complete, quietly=True)
+    def _fill_from_history(self, upto: int) -> None:
+        self._groups = groups = self._begun(upto)
+        time_column = self._inlets[0].time_column
+        for rows in self._past(groups, self._first_needed(upto)):
+            groups.take_in(*self._projection.values(self.context.engine, Arrived(rows, time_column)))
 
-    def _made(self, node: Node, upto: int) -> Held:
-        inlet = self._inlet(node)
-        schema = inlet.schema
-        if node.kind.plain is None:  # what is computed has the types that DuckDB gives it
-            schema = self._computed(node, Arrived(schema.empty_table(), inlet.time_column))[0].schema
-        return held_for(node.prepared, node.kind.name, schema, upto)
-
-    def _fill(self, node: Node, upto: int) -> None:
-        stream = node.prepared.streams[0].table.name
-        node.running = running = begun(lambda: self._made(node, upto), self._history, stream)
-        low = self._needed_from(node, upto)
-        for rows in past_of(running, self._history, stream, node.kind.needs, low):
-            running.take_in(*self._matching(node, Arrived(rows, self._inlet(node).time_column)))
+    def _values_schema(self) -> pa.Schema:
+        inlet = self._inlets[0]
+        if self._projection.plain is not None:
+            return inlet.schema
+        nothing = Arrived(
+            inlet.schema.empty_table(), inlet.time_column
+        )  # values have the types that the engine gives them
+        return self._projection.computed(self.context.engine, nothing)[0].schema
 
     # -- going on ---------------------------------------------------------------------------------------------------------
 
-    def run(self, node: Node, begin: int, complete: int) -> pa.Table | None:
-        """All instants from `begin` up to `complete`: what is sent."""
-        running = node.running
-        assert running is not None
-        stood = running.upto
+    def advance(self, begin: int, frontier: int) -> pa.Table | None:
+        assert self._groups is not None
+        stood = self._groups.upto
         try:
-            sent = self._send(node, begin, complete)
+            sent = self._send(begin, frontier)
         except MillpondError:
-            self._fill(node, stood)  # it may hold part of what failed
-            sent, complete = self._send_up_to_failure(node, begin, complete)
-        done = self._instants(node, begin, complete)[-1:]
-        node.progress = Progress(complete, done[0] if done else node.progress.last)
-        node.waits = node.prepared.query.form != "rstream" or (node.waits and not done)
-        if node.error is None and not node.waits:
-            self._bring_in_early(node, complete)
+            self._fill_from_history(stood)  # it may hold part of what failed
+            sent, frontier = self._send_up_to_failure(begin, frontier)
+        done = self._instants(begin, frontier)[-1:]
+        self.progress = Progress(frontier, done[0] if done else self.progress.last)
+        self._waits = self.prepared.query.form != "rstream" or (self._waits and not done)
+        if self.error is None and not self._waits:
+            self._take_in_early(frontier)
         return sent
 
-    def _bring_in_early(self, node: Node, complete: int) -> None:
-        """Take in the rows behind the last instant too, so that they need not be held until the next."""
-        assert node.running is not None
-        stood = node.running.upto
+    def take_in(self, begin: int, progress: Progress) -> None:
+        assert progress.complete is not None
+        groups, came = self._groups, self._arrived(progress.complete)
+        assert groups is not None
+        if came is not None:
+            groups.take_in(*came)
+
+    def _take_in_early(self, frontier: int) -> None:
+        """Take in the rows after the last instant too, so that they need not be held until the next."""
+        groups = self._groups
+        assert groups is not None
+        stood = groups.upto
         try:
-            self._brought_in(node, complete, quietly=True, early=True)
+            came = self._arrived(frontier, early=True)
+            if came is not None:
+                groups.take_in(*came)
         except MillpondError:
-            self._fill(node, stood)
-            node.waits = True
+            self._fill_from_history(stood)
+            self._waits = True
 
-    def _send(self, node: Node, begin: int, complete: int) -> pa.Table | None:
-        if node.prepared.query.form != "rstream":
-            return self._stamped(node, *self._brought_in(node, complete))
-        parts = [self._send_at(node, instant) for instant in self._due(node, begin, complete)]
-        return pa.concat_tables([p for p in parts if p is not None]) if parts else None
+    def _send(self, begin: int, frontier: int) -> pa.Table | None:
+        if self.prepared.query.form != "rstream":
+            self.cost.evaluations += 1
+            return self._changes(frontier)
+        parts = [self._send_at(instant) for instant in self._due_instants(begin, frontier)]
+        return pa.concat_tables(parts) if parts else None
 
-    def _send_at(self, node: Node, instant: int) -> pa.Table | None:
-        self._brought_in(node, instant + 1, quietly=True)
-        assert node.running is not None
-        groups = node.running.content()
-        node.quiet = not groups.num_rows
-        return self._stamped(node, groups, np.full(groups.num_rows, instant))
+    def _changes(self, frontier: int) -> pa.Table | None:
+        """What is new or gone at the instants before `frontier`."""
+        raise AssertionError(f"{self.name} sends whole results only")
 
-    def _send_up_to_failure(self, node: Node, begin: int, complete: int) -> tuple[pa.Table | None, int]:
+    def _send_at(self, instant: int) -> pa.Table:
+        came = self._arrived(instant + 1)
+        groups = self._groups
+        assert groups is not None
+        if came is not None:
+            groups.take_in(*came)
+        content = groups.content()
+        self.cost.evaluations += 1
+        self._quiet = not content.num_rows
+        return self._stamped(content, np.full(content.num_rows, instant))
+
+    def _send_up_to_failure(self, begin: int, frontier: int) -> tuple[pa.Table | None, int]:
         """What is sent at the instants before the one that fails, and that one."""
         sent = []
-        whole = node.prepared.query.form == "rstream"
-        for instant in self._due(node, begin, complete):
+        whole = self.prepared.query.form == "rstream"
+        for instant in self._due_instants(begin, frontier):
             try:
-                part = self._send_at(node, instant) if whole else self._send(node, instant, instant + 1)
+                part = self._send_at(instant) if whole else self._send(instant, instant + 1)
             except MillpondError as error:
-                node.error, complete = str(error), instant
+                self.error, frontier = str(error), instant
                 break
             if part is not None:
                 sent.append(part)
-        return pa.concat_tables(sent) if sent else None, complete
+        return pa.concat_tables(sent) if sent else None, frontier
 
-    def _instants(self, node: Node, begin: int, complete: int) -> list[int] | range:
-        slide = node.prepared.slide
+    def _instants(self, begin: int, frontier: int) -> list[int] | range:
+        slide = self.prepared.slide
         if slide is not None:
-            return slides(begin, complete, slide)
-        return arrivals(self._inlet(node).times(), begin, complete)
+            return slides(begin, frontier, slide)
+        return arrivals(self._inlets[0].times(), begin, frontier)
 
-    def _due(self, node: Node, begin: int, complete: int) -> Iterator[int]:
+    def _due_instants(self, begin: int, frontier: int) -> Iterator[int]:
         """The instants at which something may be sent. While no group has rows, only those after the next row: after a row with a
         time of long ago there may be thousands of millions."""
-        instants = self._instants(node, begin, complete)
+        instants = self._instants(begin, frontier)
         at = 0
         while at < len(instants):
             yield instants[at]
             at += 1
-            if node.quiet and isinstance(instants, range) and at < len(instants):
-                wakes = self._inlet(node).next_time(instants[at - 1] + 1)
-                skipped = complete if wakes is None else wakes
+            if self._quiet and isinstance(instants, range) and at < len(instants):
+                wakes = self._inlets[0].next_time(instants[at - 1] + 1)
+                skipped = frontier if wakes is None else wakes
                 at = max(at, -(-(skipped - instants.start) // instants.step))
 
     # -- rows -------------------------------------------------------------------------------------------------------------
 
-    def _needed_from(self, node: Node, after: int) -> int | None:
-        """The earliest time of a row that an instant later than `after` sees; None: any."""
-        slide = node.prepared.slide
-        if not isinstance(node.running, Summarised) or slide is None:
+    def _arrived(self, frontier: int, *, early: bool = False) -> tuple[pa.Table, Moments] | None:
+        """The values of the rows that came up to the last instant before `frontier` (`early`: up to `frontier`), and their
+        moments; None if nothing can have come. The groups stand there then."""
+        groups, slide = self._groups, self.prepared.slide
+        assert groups is not None
+        upto = frontier - 1 if slide is None or early else (frontier - 1) // slide * slide
+        if upto <= groups.upto:
             return None
-        return node.prepared.start(node.prepared.streams[0], (after // slide + 1) * slide)
-
-    def _brought_in(
-        self, node: Node, complete: int, *, quietly: bool = False, early: bool = False
-    ) -> tuple[pa.Table | None, Moments]:
-        """Take in the rows up to the last instant before `complete`; what that changed, and when. `early`: all rows before
-        `complete`."""
-        running, slide = node.running, node.prepared.slide
-        assert running is not None
-        upto = complete - 1 if slide is None or early else (complete - 1) // slide * slide
-        nothing = np.zeros(0, dtype=np.int64)
-        if upto <= running.upto:
-            return None, nothing
-        inlet = self._inlet(node)
-        needed = self._needed_from(node, running.upto)
-        low = running.upto + 1 if needed is None else max(running.upto + 1, needed)
+        inlet = self._inlets[0]
+        needed = self._first_needed(groups.upto)
+        low = groups.upto + 1 if needed is None else max(groups.upto + 1, needed)
         came = Arrived(inlet.between(low, upto), inlet.time_column)
-        running.upto = upto
-        rows, moments = self._matching(node, came)
-        if quietly:
-            running.take_in(rows, moments)
-            return None, nothing
-        assert isinstance(running, Running)
-        if slide is not None:
-            moments = -(-moments // slide) * slide
-        return running.changes(rows, moments, node.prepared.query.form)
+        groups.upto = upto
+        self.cost.rows_in += came.size
+        return self._projection.values(self.context.engine, came)
 
-    def _matching(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
-        """The rows that fulfil a query's WHERE, the values it needs of them, and their moments."""
-        plain = node.kind.plain
-        if not batch.size:
-            return batch.rows(plain or (), None), batch.moments
-        if node.chosen is not None and plain is not None:
-            places = np.flatnonzero(node.chosen(batch.columns)) if node.kind.where is not None else None
-            return batch.rows(plain, places), batch.moments if places is None else batch.moments[places]
-        return self._computed(node, batch)
-
-    def _computed(self, node: Node, batch: Arrived) -> tuple[pa.Table, Moments]:
-        """The same, by DuckDB."""
-        names = list(node.kind.names)
-        name = node.prepared.streams[0].name
-        rows = batch.rows(node.kind.needs, None).append_column(MOMENT, pa.array(batch.moments))
-        text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], node.kind.text)
-        found = self._engine.run(text, {f"{name}_rows": rows})
-        return found.select(range(len(names))).rename_columns(names), integers(found.column(len(names)))
-
-    def _stamped(self, node: Node, rows: pa.Table | None, moments: Moments) -> pa.Table | None:
-        if rows is None:
-            return None
-        schema = arrow_schema(node.prepared.query.columns)
+    def _stamped(self, rows: pa.Table, moments: Moments) -> pa.Table:
+        schema = arrow_schema(self.prepared.query.columns)
         stamps = pa.array(moments).cast(schema.field(INSTANT).type)
         return pa.Table.from_arrays([*rows.columns, stamps], names=schema.names).cast(schema)
 
-    def _inlet(self, node: Node) -> Inlet:
-        return self._inlets[node.prepared.streams[0].table.name]
+    def needs(self, use: Use) -> tuple[int, int]:
+        return super().needs(use) if self._groups is None else (self._groups.upto + 1, 0)
+
+    def state(self) -> Iterator[Held]:
+        groups = self._groups
+        if groups is not None:
+            yield Held(f"{self.holds} of {groups.rows} groups", groups.rows, groups.bytes, groups)

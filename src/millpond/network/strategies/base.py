@@ -1,0 +1,192 @@
+"""The contract of a strategy: one way of evaluating a continuous query.
+
+    match(prepared)                 does this way fit the query? a strategy, or the reason why not
+    open(context, progress)         take up the query where it stands: state is filled from history
+    due()                           between which times there are instants to evaluate now
+    begin(time)                     the first rows ever: begin with empty state
+    advance(begin, frontier)        evaluate all instants in [begin, frontier): the rows sent
+    skip(progress)                  take in rows whose instants another process evaluated
+    needs(use)                      what it will still look at in a stream
+    state(), checkpoints()          what it holds, and what of it is worth a checkpoint
+    cost                            what it has cost so far
+    close()                         the query was dropped
+
+Who calls. The evaluator, and nobody else, from its one thread; strategies are not thread safe. `match` is also called to place
+a query and to explain it; a strategy that was matched and never opened holds nothing and need not be closed.
+
+When. `match` at CREATE, at EXPLAIN and when an evaluator takes the query up, thus rarely: it may take milliseconds. `open` once,
+before all others. Then in every step, in an order in which a query follows those it reads: `due`, and if that is not None
+`begin` (once in the life of a query) and `advance`; at the end of the step `needs` for each stream. A step without anything to do
+costs a query `due` and `needs` alone, and a process may have thousands of queries, so both take a microsecond. `skip` takes the
+place of `advance` in a worker that missed steps. `state` and `checkpoints` are called after steps.
+
+What it promises.
+- Strategies differ in cost, not in results (those of approximate and correlated aggregates differ within the error that the query
+  allows). `match` proves from the text that a query fits; what is not proved is refused.
+- What is sent at an instant depends on the rows up to that instant alone: not on how rows are cut into steps, nor on whether
+  state was kept, filled from history, or restored from a checkpoint.
+- After `advance` its progress stands at `frontier`. If an instant fails with an error of the user's data, what was due before is
+  sent, `error` says why, and its progress stands at that instant. Any other exception is a bug; the evaluator handles it.
+
+What it may not do. Change inlets, or read from them what it did not announce in `needs` at the end of the last step. Ask the
+clock. Start threads. Keep references to what `Context` shares for one step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+from millpond.catalog import StreamingTable
+from millpond.event_time import NEVER, Progress
+from millpond.network.plan.clauses import Refusal
+from millpond.network.plan.prepared import Prepared
+from millpond.network.state.checkpoints import Keepable
+from millpond.network.strategies.context import Context
+from millpond.network.time.inlet import Inlet
+from millpond.query.binding.uses import Use
+
+
+@dataclass(slots=True)
+class Cost:
+    """What a query has cost since its process took it up.
+
+    `evaluations` counts how often its result was computed: once for each instant, or for each run of instants that are taken
+    together. `rows_in` are the rows that were looked at for that, one in the windows of two instants twice. Where queries are
+    batched, `seconds` are counted for the first of them.
+    """
+
+    evaluations: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """Something that a strategy holds. Several strategies may hold the same `thing`; it is counted once."""
+
+    description: str
+    rows: int
+    bytes: int
+    thing: Any
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """State that is worth writing down. States of a stream with the same `fingerprint` hold the same at the same time."""
+
+    stream: str
+    fingerprint: str
+    upto: int
+    content: Keepable
+
+
+class Strategy(ABC):
+    """What most strategies have nothing to do for has an empty body here."""
+
+    name: ClassVar[str]
+    """One word, for programs."""
+    manner: ClassVar[str]
+    """How it evaluates, for EXPLAIN: completes "evaluated ..."."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.progress = Progress()
+        self.error: str | None = None  # why it stopped; it is not advanced any more
+        self.cost = Cost()
+        self._inlets: list[Inlet] = []
+
+    @classmethod
+    @abstractmethod
+    def match(cls, prepared: Prepared) -> Self | Refusal:
+        """A strategy for a query if it can be proved from the text that it fits."""
+
+    @abstractmethod
+    def local_to(self, table: StreamingTable) -> bool:
+        """Whether the result is the union of the results over the shards of the only stream it reads, at every instant. Asked of
+        a strategy that need not be open."""
+
+    # -- taking up a query -------------------------------------------------------------------------------------------------
+
+    def open(self, context: Context, progress: Progress) -> None:
+        """Be ready to go on at `progress`. The inlets of all streams are there."""
+        self.context = context
+        self.progress = progress
+        self._inlets = [context.inlets[u.table.name] for u in self.prepared.streams]
+        self.prepare()
+        if progress.complete is not None:
+            self.fill()
+        elif self.prepared.query.combines is None:  # the second phase begins when the first does
+            for use in self.prepared.streams:
+                context.reach_back(use, NEVER)
+
+    def prepare(self) -> None:  # noqa: B027
+        """Compute what `match` does not need."""
+
+    @abstractmethod
+    def fill(self) -> None:
+        """Fill state from history, so that it can go on at its progress; inlets must reach back to what is needed."""
+
+    def begin(self, begin: int) -> None:  # noqa: B027
+        """Begin with empty state: the first row of all streams has the time `begin`."""
+
+    def close(self) -> None:  # noqa: B027
+        """Give back what is shared."""
+
+    # -- in a step ---------------------------------------------------------------------------------------------------------
+
+    def due(self) -> tuple[int, int] | None:
+        """The times between which instants are to be evaluated now, if any: from the first up to, not with, the second."""
+        inlets = self._inlets
+        frontier = inlets[0].complete if len(inlets) == 1 else min(i.complete for i in inlets)
+        begin = self.progress.complete
+        if frontier == NEVER or (begin is not None and frontier <= begin):
+            return None
+        if begin is None:
+            begin = min((t for i in inlets if (t := i.first_time()) is not None and t < frontier), default=None)
+        return None if begin is None else (begin, frontier)
+
+    @abstractmethod
+    def advance(self, begin: int, frontier: int) -> pa.Table | None:
+        """Evaluate all instants in [begin, frontier), and move progress there. The rows that are sent, stamped with their
+        instants and in their order."""
+
+    def skip(self, progress: Progress) -> None:
+        """Take in the rows up to `progress`, where another process evaluated them."""
+        if progress.complete is None or progress.complete == self.progress.complete:
+            return
+        begin = self.progress.complete
+        if begin is None:
+            begin = min((t for i in self._inlets if (t := i.first_time()) is not None), default=progress.complete)
+            begin = min(begin, progress.complete)
+            self.begin(begin)
+        self.take_in(begin, progress)
+        self.progress = progress
+
+    def take_in(self, begin: int, progress: Progress) -> None:  # noqa: B027
+        """Change state as `advance` from `begin` to `progress` would."""
+
+    def needs(self, use: Use) -> tuple[int, int]:
+        """The earliest time of a stream that it will still look at, and how many rows before that."""
+        complete = self.progress.complete
+        return (NEVER, 0) if complete is None else (complete, 0)
+
+    # -- what it holds -----------------------------------------------------------------------------------------------------
+
+    def state(self) -> Iterator[Held]:
+        """What it holds besides rows in inlets."""
+        return iter(())
+
+    def checkpoints(self) -> Iterator[Checkpoint]:
+        """What would take long to fill from history."""
+        return iter(())
+
+    @property
+    def last_result(self) -> pa.Table | None:
+        """The result at the last instant, where differences to it are sent."""
+        return None

@@ -1,0 +1,101 @@
+"""What the strategies of one evaluator share: streams, history, the engine, and whatever several of them compute in a step.
+
+A thousand queries over one stream see the same rows. So the rows that came in a step, the contents of windows at an instant and
+the partitioned windows are held once, here. What is of one step only is forgotten at its end.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from millpond.event_time import NEVER, event_times
+from millpond.network.engine.engine import Engine
+from millpond.network.state.history import History
+from millpond.network.strategies.batching import Batches
+from millpond.network.time.inlet import Inlet
+from millpond.network.windows.arrivals import Arrived
+from millpond.network.windows.neighbours import Neighbours
+from millpond.query.binding.uses import Use
+from millpond.sql.statements import Window
+
+_CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
+
+
+class Context:
+    """Not thread safe: all strategies of an evaluator run in its thread, one after the other."""
+
+    def __init__(self, history: History, engine: Engine) -> None:
+        self.history = history
+        self.engine = engine
+        self.inlets: dict[str, Inlet] = {}
+        self.batches = Batches(engine)
+        # Rows of standard tables that were looked up in this step, by query and relation: up to which instant, and the rows.
+        self.fetched: dict[tuple[str, str], tuple[int, pa.Table]] = {}
+        self._windows: dict[tuple[str, Window], weakref.WeakSet[Neighbours]] = {}
+        self._arrived: dict[tuple[str, int, int], Arrived] = {}
+        self._contents: dict[tuple[str, int, int], Arrived] = {}
+
+    def arrived(self, stream: str, begin: int, frontier: int) -> Arrived:
+        """The rows of a stream with begin <= time < frontier."""
+        key = (stream, begin, frontier)
+        found = self._arrived.get(key)
+        if found is None:
+            inlet = self.inlets[stream]
+            found = self._arrived[key] = Arrived(inlet.between(begin, frontier - 1), inlet.time_column)
+        return found
+
+    def content(self, stream: str, low: int, instant: int) -> Arrived:
+        """The rows of a stream with low <= time <= instant, as a window by time holds them."""
+        key = (stream, low, instant)
+        found = self._contents.get(key)
+        if found is None:
+            if len(self._contents) >= _CONTENTS:
+                self._contents.clear()
+            inlet = self.inlets[stream]
+            whole = inlet.between(low, instant).combine_chunks()  # rows are taken from it many times
+            found = self._contents[key] = Arrived(whole, inlet.time_column)
+        return found
+
+    def partitioned_window(self, use: Use, upto: int, fill: Callable[[Neighbours], None]) -> Neighbours:
+        """The partitioned window of a use that stands at `upto`: one that another query has, or a new one, which `fill` fills."""
+        window = use.window
+        assert window is not None
+        assert window.rows is not None
+        known = self._windows.setdefault((use.table.name, window), weakref.WeakSet())
+        for other in known:
+            if other.stands_at(upto):
+                return other
+        made = Neighbours(self.inlets[use.table.name], window.columns, window.rows, upto)
+        fill(made)
+        known.add(made)
+        return made
+
+    def reach_back(self, use: Use, low: int, count: int = 0) -> None:
+        """Make sure that the inlet of a use has the rows from `low` on, and the `count` rows before them."""
+        inlet = self.inlets[use.table.name]
+        high = inlet.complete - 1
+        if inlet.complete == NEVER:
+            return
+        if count:
+            before = self.history.newest(use.table.name, count, min(low - 1, high))
+            if before.num_rows:
+                low = int(event_times(before, inlet.time_column)[0])
+        if low < inlet.trimmed:
+            past = None if low == NEVER else low
+            rows = self.history.rows(use.table.name, past, high) if low <= high else inlet.schema.empty_table()
+            inlet.reset(rows, low)
+
+    def end_step(self) -> None:
+        """Forget what only this step needed."""
+        self._arrived.clear()
+        self._contents.clear()
+        self.fetched.clear()
+        self.batches.end_step()
+        for key, windows in list(self._windows.items()):
+            for window in windows:
+                window.forget_step()
+            if not windows:
+                del self._windows[key]

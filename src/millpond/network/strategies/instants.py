@@ -1,0 +1,347 @@
+"""Instant by instant: the one-time query over the contents of the windows. It fits every query.
+
+Windows by time and by rows are cut out of the inlets, partitioned windows are kept in slots. Two things make it cheaper than it
+sounds: queries that differ only in constants are asked as one (`batching`), and of a relation that is joined by key only the rows
+of the instant's keys are looked at (`key_lookup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.arrow import arrow_schema
+from millpond.catalog import INSTANT, StreamingTable
+from millpond.errors import MillpondError
+from millpond.event_time import NEVER, Progress, event_times, sort_by_time
+from millpond.network.engine.stream_operators import send
+from millpond.network.plan.clauses import Refusal, key_columns, only
+from millpond.network.plan.key_lookup import Lookup, lookups
+from millpond.network.plan.prepared import Prepared
+from millpond.network.state.checkpoints import of_keys
+from millpond.network.strategies.base import Checkpoint, Held, Strategy
+from millpond.network.strategies.batching import Question, question_of, simple_where
+from millpond.network.strategies.neighbours import keyed_by, selects_shard_key
+from millpond.network.strategies.one_time import ask
+from millpond.network.time.instants import arrivals, slides
+from millpond.network.windows.arrivals import Arrived
+from millpond.network.windows.keyed_rows import KeyedRows
+from millpond.network.windows.predicates import compile_condition
+from millpond.predicate.vector import Filter
+from millpond.query.binding.uses import Use
+from millpond.query.instant import names_instant
+from millpond.query.plan import used_columns
+from millpond.schema import SEQ
+
+_KEYS = 2000  # looked up at once
+
+
+@dataclass
+class Slots:
+    """A partitioned window of one query; it holds the rows up to `upto`."""
+
+    rows: KeyedRows
+    upto: int
+
+
+class InstantStrategy(Strategy):
+    name = "instants"
+    manner = "instant by instant"
+
+    @classmethod
+    def match(cls, prepared: Prepared) -> Self | Refusal:
+        return cls(prepared)
+
+    def local_to(self, table: StreamingTable) -> bool:
+        """If it is grouped by the shard key, over a window by time or one partitioned by the shard key, at fixed slides: instants
+        of arrival are not the same in all shards."""
+        prepared, tree = self.prepared, self.prepared.bound.tree
+        window = prepared.streams[0].window
+        assert window is not None
+        if prepared.slide is None or not (window.rows is None or keyed_by(prepared, table)):
+            return False
+        if prepared.query.part_of is not None:
+            return True  # proved when it was split: what the shards send for a group is combined afterwards
+        if only(tree, "where", "group", "having") is not None or tree.find(exp.Exists, exp.Window):
+            return False
+        assert isinstance(tree, exp.Select)
+        if not set(table.shard_by) <= key_columns(tree):
+            return False
+        return prepared.query.form == "rstream" or selects_shard_key(prepared, table)
+
+    # -- taking up a query -------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        prepared = self.prepared
+        where = simple_where(prepared)
+        self._predicate: Filter | None = None
+        self._question: Question | None = None
+        if where is not None:
+            self._predicate = compile_condition(where)
+        if where is None or self._predicate is not None:
+            self._question = question_of(prepared)
+        if self._question is not None:
+            self.context.batches.join(self._question, prepared.name, self)
+        self._lookups: dict[str, Lookup] = lookups(prepared)
+        self._slots: dict[str, Slots] = {}
+        self._before: pa.Table | None = None  # its result at the last instant, if it sends differences
+        self._quiet = False  # whether its result at the last instant had no rows
+        windows = [u.window for u in prepared.streams]
+        # Whether its result over empty windows is the same at all instants of a step.
+        self._by_time = not names_instant(prepared.bound.tree) and all(
+            w and w.rows is None and not w.grows for w in windows
+        )
+        self._schema = arrow_schema(prepared.query.columns)
+        self._result_schema = arrow_schema(prepared.query.columns.without(INSTANT))
+
+    def fill(self) -> None:
+        progress, prepared, history = self.progress, self.prepared, self.context.history
+        for use in prepared.streams:
+            self._fill_window(use)
+        if prepared.query.form != "rstream" and progress.last is not None:
+            kept = None
+            if prepared.must_remember:
+                kept = history.before(prepared.query, progress.last, self._result_schema)
+            self._before = kept if kept is not None else self._result(progress.last)
+
+    def _fill_window(self, use: Use) -> None:
+        progress, context, window = self.progress, self.context, use.window
+        assert progress.complete is not None
+        assert window is not None
+        begin = progress.complete
+        if progress.last is not None and self.prepared.query.form != "rstream":
+            begin = min(begin, progress.last)  # its result then is needed, to tell what is new
+        if window.columns:
+            assert window.rows is not None
+            inlet = context.inlets[use.table.name]
+            upto = progress.complete - 1 if progress.last is None else progress.last
+            if inlet.complete <= upto:  # of a stream that is not so far yet, rows before that are still to come
+                upto = NEVER if inlet.complete == NEVER else inlet.complete - 1
+            slots = self._slots[use.name] = self._empty(use, upto)
+            if upto != NEVER:
+                for rows in context.history.keyed(use.table.name, window.columns, window.rows, upto):
+                    slots.rows.fill(rows)
+            context.reach_back(use, upto + 1)
+        elif window.rows is not None:
+            context.reach_back(use, begin + 1, window.rows)
+        else:
+            context.reach_back(use, self.prepared.start(use, begin))
+
+    def begin(self, begin: int) -> None:
+        for use in self.prepared.streams:
+            assert use.window is not None
+            if use.window.columns and use.name not in self._slots:
+                self._slots[use.name] = self._empty(use, begin - 1)
+
+    def _empty(self, use: Use, upto: int) -> Slots:
+        inlet, window = self.context.inlets[use.table.name], use.window
+        assert window is not None
+        assert window.rows is not None
+        return Slots(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
+
+    def close(self) -> None:
+        if self._question is not None:
+            self.context.batches.leave(self._question, self.prepared.name)
+
+    # -- in a step ---------------------------------------------------------------------------------------------------------
+
+    def advance(self, begin: int, frontier: int) -> pa.Table | None:
+        slide = self.prepared.slide
+        due: Iterable[int]
+        if slide is not None:
+            due = self._slides(begin, frontier, slide)
+        else:
+            due = arrivals([t for i in self._inlets for t in i.times()], begin, frontier)
+        sent = []
+        for instant in due:
+            try:
+                sent.append(self._stamped(self._send(instant), instant))
+            except MillpondError as error:  # what it sent before is sent; it stops here
+                self.error = str(error)
+                frontier = instant
+                break
+            self.progress = Progress(instant + 1, instant)
+        passed = slides(begin, frontier, slide) if slide is not None else ()
+        self.progress = Progress(frontier, passed[-1] if passed else self.progress.last)
+        return pa.concat_tables(sent) if sent else None
+
+    def _slides(self, begin: int, frontier: int, slide: int) -> Iterator[int]:
+        """The multiples of `slide` in [begin, frontier). Of those at which all windows are empty, and so is the result, only the
+        first: after a row with a time of long ago there may be thousands of millions."""
+        instant = slides(begin, frontier, slide).start
+        while instant < frontier:
+            yield instant
+            following = instant + slide
+            if self._quiet and self._by_time:
+                wakes = self._wakes(instant)
+                following = max(following, slides(frontier if wakes is None else wakes, frontier, slide).start)
+            instant = following
+
+    def _wakes(self, instant: int) -> int | None:
+        """When a row comes to a window, if none holds one at an instant: the time of the first, else the instant itself."""
+        found = []
+        for use, inlet in zip(self.prepared.streams, self._inlets, strict=True):
+            time = inlet.next_time(self.prepared.start(use, instant))
+            if time is not None:
+                found.append(max(time, instant))
+        return min(found, default=None)
+
+    def _send(self, instant: int) -> pa.Table:
+        operator = self.prepared.query.form
+        found = None
+        if self._question is not None:
+            found = self.context.batches.answer(self._question, self.prepared.name, instant)
+        now = self._result(instant) if found is None else self._typed(found)
+        self.cost.evaluations += 1
+        self._quiet = not now.num_rows
+        if operator == "rstream":
+            return now
+        before, self._before = self._before, now
+        return send(self.context.engine, operator, now, before)
+
+    def take_in(self, begin: int, progress: Progress) -> None:
+        if self.prepared.query.form != "rstream" and progress.last != self.progress.last:
+            assert progress.last is not None
+            self._before = self._result(progress.last)
+
+    def is_due(self, instant: int) -> bool:
+        span = self.due() if self.error is None else None
+        return span is not None and span[0] <= instant < span[1]
+
+    def rows_at(self, instant: int, question: Question) -> pa.Table:
+        """What a batched question is asked of."""
+        rows = self._fitting(self.prepared.streams[0], instant, question.columns).select(question.columns)
+        self.cost.rows_in += rows.num_rows
+        return rows
+
+    # -- results -----------------------------------------------------------------------------------------------------------
+
+    def _result(self, instant: int) -> pa.Table:
+        """The one-time result over the contents of the windows at an instant."""
+        prepared, known = self.prepared, self._lookups
+        tables = {u.name: self._fitting(u, instant) for u in prepared.streams if u.name not in known}
+        for use in prepared.streams:
+            if use.name in known:
+                lookup = known[use.name]
+                keys = [tables[lookup.by.name].column(c) for c in lookup.others]
+                tables[use.name] = self._content(use, instant, keys)
+        for use in prepared.standards:
+            looked_up = use.name in known
+            tables[use.name] = (
+                self._looked_up(use, instant) if looked_up else self.context.history.standard(use.table.name)
+            )
+        self.cost.rows_in += sum(t.num_rows for t in tables.values())
+        return self._typed(ask(self.context.engine, prepared, tables, instant))
+
+    def _typed(self, found: pa.Table) -> pa.Table:
+        return found.rename_columns(self._result_schema.names).cast(self._result_schema)
+
+    def _stamped(self, rows: pa.Table, instant: int) -> pa.Table:
+        """Rows of a result with the instant as their last column."""
+        times = pa.array(np.full(rows.num_rows, instant)).cast(self._schema.field(INSTANT).type)
+        return pa.Table.from_arrays([*rows.columns, times], schema=self._schema)
+
+    # -- contents of windows and tables ------------------------------------------------------------------------------------
+
+    def _looked_up(self, use: Use, instant: int) -> pa.Table:
+        """The rows of a standard table that can matter at an instant; fetched for several instants at once."""
+        key = (self.prepared.name, use.name)
+        known = self.context.fetched.get(key)
+        if known is not None and known[0] >= instant:
+            return known[1]
+        lookup = self._lookups[use.name]
+        inlet = self.context.inlets[lookup.by.table.name]
+        batch = Arrived(inlet.between(instant, inlet.complete - 1), inlet.time_column)
+        places = np.flatnonzero(lookup.where(batch.columns)) if lookup.where is not None and batch.size else None
+        rows, upto = batch.rows(lookup.others, places), inlet.complete - 1
+        moments = batch.moments if places is None else batch.moments[places]
+        if len(moments) > _KEYS:  # as many instants as have so many rows, but at least the one
+            upto = max(instant, int(moments[_KEYS]) - 1)
+            rows = rows.slice(0, int(np.searchsorted(moments, upto, side="right")))
+        found = self.context.history.looked_up(use.table.name, lookup.columns, rows.columns)
+        self.context.fetched[key] = (upto, found)
+        return found
+
+    def _fitting(self, use: Use, instant: int, names: Sequence[str] = ()) -> pa.Table:
+        """The content of a window, without rows that a simple WHERE leaves out: the test is shared among queries. It has the
+        columns `names`, or all."""
+        if self._predicate is None or use.window is None or use.window.rows is not None:
+            return self._content(use, instant)
+        content = self.context.content(use.table.name, self.prepared.start(use, instant), instant)
+        places = np.flatnonzero(self._predicate(content.columns)) if content.size else None
+        if names:
+            return content.rows(names, places)
+        names = list(dict.fromkeys([*used_columns(self.prepared.bound, use), use.time_column or SEQ, SEQ]))
+        rows = content.rows(names, places)
+        for field in self.context.inlets[use.table.name].schema:
+            if field.name not in names:  # the query names it nowhere, but it is part of the relation
+                rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+        return rows
+
+    def _content(self, use: Use, instant: int, keys: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
+        inlet, window = self.context.inlets[use.table.name], use.window
+        assert window is not None
+        if window.rows is None:
+            return inlet.between(self.prepared.start(use, instant), instant)
+        interval = self.prepared.interval(use)
+        if window.columns:
+            return self._content_by_key(use, instant, interval, keys)
+        newest = inlet.newest(window.rows, instant)
+        if interval is None:
+            return newest
+        return newest.filter(pa.array(event_times(newest, inlet.time_column) >= instant - interval))
+
+    def _content_by_key(
+        self, use: Use, instant: int, interval: int | None, keys: Sequence[pa.ChunkedArray] | None
+    ) -> pa.Table:
+        inlet, slots = self.context.inlets[use.table.name], self._slots[use.name]
+        if instant > slots.upto:
+            slots.rows.take_in(inlet.between(slots.upto + 1, instant))
+            slots.upto = instant
+        content = slots.rows.content(keys)
+        if interval is None:
+            return content
+        recent = event_times(content, inlet.time_column) >= instant - interval
+        content = content.filter(pa.array(recent))
+        if keys is None and 2 * int(recent.sum()) < len(recent):  # most keys have been silent for long: forget them
+            slots.rows = self._empty(use, instant).rows
+            content = sort_by_time(content, inlet.time_column)
+            slots.rows.take_in(content)
+        return content
+
+    # -- what it holds -----------------------------------------------------------------------------------------------------
+
+    def needs(self, use: Use) -> tuple[int, int]:
+        complete, window = self.progress.complete, use.window
+        assert window is not None
+        if complete is None:
+            return NEVER, 0
+        if window.columns:
+            return self._slots[use.name].upto + 1, 0
+        if window.rows is not None:
+            return complete, window.rows
+        return self.prepared.start(use, complete), 0
+
+    def state(self) -> Iterator[Held]:
+        for number, slots in enumerate(self._slots.values()):
+            what = f"partitioned window{f' {number + 1}' if number else ''}, {slots.rows.slots.size} keys"
+            yield Held(what, slots.rows.rows, slots.rows.bytes, slots)
+        if self._before is not None:
+            yield Held("result at the last instant", self._before.num_rows, self._before.nbytes, self._before)
+
+    def checkpoints(self) -> Iterator[Checkpoint]:
+        for use in self.prepared.streams:
+            window, slots = use.window, self._slots.get(use.name)
+            if window is None or slots is None or slots.upto == NEVER or window.interval is not None:
+                continue
+            assert window.rows is not None
+            yield Checkpoint(use.table.name, of_keys(window.columns, window.rows), slots.upto, slots.rows)
+
+    @property
+    def last_result(self) -> pa.Table | None:
+        return self._before

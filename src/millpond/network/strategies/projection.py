@@ -1,0 +1,126 @@
+"""SELECT and WHERE over rows, each for itself: which rows, and what of them, without asking the engine where that is simple."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from millpond.arrow import integers
+from millpond.catalog import INSTANT, StreamingTable
+from millpond.network.engine.engine import Engine
+from millpond.network.plan.clauses import Refusal, selected_columns
+from millpond.network.plan.prepared import Prepared
+from millpond.network.windows.predicates import compile_condition
+from millpond.predicate.vector import Columns, Filter
+from millpond.query.local import with_relations
+from millpond.sql.translate import NotOnDuckDB, to_duckdb
+
+Moments = npt.NDArray[np.int64]
+MOMENT = "__moment"  # the instant, as the last column of a projection's text
+
+
+class Batch(Protocol):
+    """Rows, each seen at some instant."""
+
+    columns: Columns
+    moments: Moments
+
+    @property
+    def size(self) -> int:
+        """How many rows."""
+
+    def rows(self, names: Iterable[str], places: npt.NDArray[np.int64] | None) -> pa.Table:
+        """Some of the rows (None: all), with these columns."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """`text` selects what a query selects, called `names`, and MOMENT last, from `relation`, which has it as a column.
+    `needs` are the columns it names. `plain` are the selected columns if nothing else is selected."""
+
+    relation: str
+    text: str
+    where: exp.Expr | None
+    plain: tuple[str, ...] | None
+    needs: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, prepared: Prepared, tree: exp.Select) -> Projection | Refusal:
+        """What `tree`, a SELECT with WHERE and nothing more, makes of the rows of a query's only stream."""
+        use = prepared.streams[0]
+        table = use.table
+        assert isinstance(table, StreamingTable)
+        copy = tree.copy()
+        moment = exp.Column(
+            this=exp.to_identifier(MOMENT, quoted=True), table=exp.to_identifier(use.alias, quoted=True)
+        )
+        moment.type = exp.DataType.build(str(table.columns.find(table.time_column, table.name).type), dialect="spark")
+        copy.append("expressions", exp.alias_(moment, MOMENT, quoted=True))
+        try:
+            text = to_duckdb(copy, prepared.bound.functions)
+        except NotOnDuckDB as refusal:
+            return Refusal(f"{refusal} in a row")
+        columns = selected_columns(tree)
+        where = tree.args.get("where")
+        return cls(
+            use.name,
+            text,
+            where.this if where is not None else None,
+            tuple(c.name for c in columns if c is not None) if None not in columns else None,
+            tuple(dict.fromkeys(c.name for c in tree.find_all(exp.Column))),
+            tuple(e.alias_or_name for e in tree.expressions),
+        )
+
+    @cached_property
+    def predicate(self) -> Filter | None:
+        """Tells which rows fulfil WHERE; None if only the engine can."""
+        return compile_condition(self.where)
+
+    def stamped(self, engine: Engine, batch: Batch, schema: pa.Schema) -> pa.Table:
+        """What is selected, with the moments of the rows as the last column; it has this `schema`."""
+        if not batch.size:
+            return schema.empty_table()
+        places = None
+        if self.where is not None and self.predicate is not None:
+            places = np.flatnonzero(self.predicate(batch.columns))
+            if not len(places):
+                return schema.empty_table()
+        moments = pa.array(batch.moments if places is None else batch.moments[places])
+        stamps = moments.cast(schema.field(INSTANT).type)
+        if self.predicate is not None and self.plain is not None:
+            rows = batch.rows(dict.fromkeys(self.plain), places)
+            found = [*(rows.column(name) for name in self.plain), stamps]
+            return pa.Table.from_arrays(found, names=schema.names).cast(schema)
+        rows = batch.rows(self.needs, places).append_column(MOMENT, stamps)
+        return self._ask(engine, rows).rename_columns(schema.names).cast(schema)
+
+    def values(self, engine: Engine, batch: Batch) -> tuple[pa.Table, Moments]:
+        """What is selected, under `names`, and the moments of these rows."""
+        if self.plain is None or self.predicate is None:
+            if batch.size:
+                return self.computed(engine, batch)
+            return batch.rows(self.plain or (), None), batch.moments
+        if self.where is None or not batch.size:
+            return batch.rows(self.plain, None), batch.moments
+        places = np.flatnonzero(self.predicate(batch.columns))
+        return batch.rows(self.plain, places), batch.moments[places]
+
+    def computed(self, engine: Engine, batch: Batch) -> tuple[pa.Table, Moments]:
+        """The same, by the engine."""
+        rows = batch.rows(self.needs, None).append_column(MOMENT, pa.array(batch.moments))
+        found = self._ask(engine, rows)
+        count = len(self.names)
+        return found.select(range(count)).rename_columns(list(self.names)), integers(found.column(count))
+
+    def _ask(self, engine: Engine, rows: pa.Table) -> pa.Table:
+        name = self.relation
+        text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], self.text)
+        return engine.run(text, {f"{name}_rows": rows})
