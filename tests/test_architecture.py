@@ -7,6 +7,7 @@ Data flows down the table, imports point up it. Every import counts, also one in
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,24 @@ MAY_IMPORT: dict[str, set[str]] = {
 # What each statement does to a pond stands in a folder of its own, but is the pond's.
 ONE_PART = {"acts": "pond"}
 
+# The packages of `network`, likewise: each may import itself and those named. What a query is evaluated with is below how it
+# is evaluated (`strategies`), and that is below the loop over all queries (`evaluate`) and ticks (`run`).
+NETWORK_MAY_IMPORT: dict[str, set[str]] = {
+    "time": set(),
+    # Partitioned windows take their rows out of inlets.
+    "windows": {"time"},
+    # State of groups, and nothing of SQL: groups are numbered as keys of windows are.
+    "aggregates": {"windows"},
+    # Where state comes from and goes to; whose it is is nothing to it.
+    "state": set(),
+    # DuckDB over Arrow tables.
+    "engine": set(),
+    # What a query asks, from its text. A window that only grows is refused here unless its aggregates can be kept.
+    "plan": {"aggregates"},
+    "strategies": {"time", "windows", "aggregates", "state", "engine", "plan"},
+    "evaluate": {"time", "state", "engine", "plan", "strategies"},
+    "run": {"state", "engine", "plan", "strategies", "evaluate"},
+}
 # Built on the public names; they reach the `millpond` command by entry points.
 APPLICATIONS = {"linear_road", "benchmarks", "tests"}
 # Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
@@ -178,6 +197,23 @@ def violations(source: str, importer: str) -> list[str]:
     return wrong
 
 
+def network_violations(source: str, importer: str) -> list[str]:
+    """What `source`, the text of a module of `millpond.network`, imports against the table of its packages."""
+    package = importer.split(".")[2]
+    if package == "__init__":
+        package = ""
+    elif package not in NETWORK_MAY_IMPORT:
+        return [f'{importer}: "{package}" is a new package: say in NETWORK_MAY_IMPORT what it may import, and why']
+    wrong = []
+    for found in imports(source, importer):
+        parts = [*found.module.split("."), *([found.name] if found.name is not None else [])]
+        if parts[:2] != ["millpond", "network"] or len(parts) < 3:
+            continue
+        if parts[2] not in {package} | NETWORK_MAY_IMPORT.get(package, set()):
+            wrong.append(f"{importer}:{found.line}: network.{package} may not import network.{parts[2]}")
+    return wrong
+
+
 def application_violations(source: str, importer: str, public: set[str]) -> list[str]:
     """What an application imports from millpond besides its public names."""
     wrong = []
@@ -201,8 +237,9 @@ def public_names() -> set[str]:
     return set()
 
 
-def test_the_table_has_no_cycle() -> None:
-    left = {part: MAY_IMPORT[part] - {part} for part in MAY_IMPORT}
+@pytest.mark.parametrize("table", [MAY_IMPORT, NETWORK_MAY_IMPORT], ids=["millpond", "network"])
+def test_the_table_has_no_cycle(table: dict[str, set[str]]) -> None:
+    left = {part: table[part] - {part} for part in table}
     while left:
         free = {part for part, needs in left.items() if not needs & left.keys()}
         assert free, f"these import each other: {sorted(left)}"
@@ -212,6 +249,31 @@ def test_the_table_has_no_cycle() -> None:
 @pytest.mark.parametrize("path", sources("millpond"), ids=module_name)
 def test_millpond_imports_along_the_arrows(path: Path) -> None:
     assert violations(path.read_text(), module_name(path)) == []
+
+
+@pytest.mark.parametrize("path", sources("millpond/network"), ids=module_name)
+def test_packages_of_the_network_import_along_the_arrows(path: Path) -> None:
+    assert network_violations(path.read_text(), module_name(path)) == []
+
+
+def test_the_check_of_packages_of_the_network() -> None:
+    fine = "from millpond.network.plan.prepared import Prepared\nfrom .base import Strategy\nfrom millpond.errors import SqlError"
+    assert network_violations(fine, "millpond.network.strategies.rows") == []
+    for source in (
+        "from millpond.network.evaluate import evaluator",
+        "from millpond.network import run",
+        "from ..run import x",
+    ):
+        assert len(network_violations(source, "millpond.network.strategies.rows")) == 1
+    assert len(network_violations("", "millpond.network.novelty.x")) == 1
+
+
+def test_nobody_asks_which_strategy_a_query_has() -> None:
+    """A strategy is asked for what it does, never for what it is."""
+    names = re.compile(r"strategy\.name\b|kind\.name ==|isinstance\([^)]*\w+Strategy\b")
+    for package in ("evaluate", "run"):
+        for path in sources(f"millpond/network/{package}"):
+            assert names.findall(path.read_text()) == [], path
 
 
 @pytest.mark.parametrize("path", sources("linear_road"), ids=module_name)
