@@ -186,7 +186,7 @@ def test_ticks_are_bounded() -> None:
 
 
 def test_who_is_being_evaluated(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = [Underway("__partial_cars", 1_000_000, "a"), Underway("cars", 2_000_000, "b")]
+    begun = [Underway("cars", 1_000_000, "a"), Underway("cars", 2_000_000, "b")]  # in two shards
     monkeypatch.setattr("millpond.system.queries.underway", lambda *_: begun)
     found = db.sql("SELECT name, evaluating_since FROM millpond.queries ORDER BY name").rows()
     assert found == [("cars", datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)), ("fast", None)]
