@@ -81,13 +81,13 @@ def run(options: Options, report: Report) -> None:
             db.sql(CREATE)
             db.start()
             db.archive()  # returns when Spark is there
-            with db.work:  # the pipeline waits for us
+            with db._workspace.work:  # the pipeline waits for us
                 expected = _fill(db, ticks * block * SHARDS)
                 shuffled, by_shuffle = _by_shuffle(db, options.workdir / f"shuffled{number}", block)
                 begin = time.perf_counter()
             db.archive()
             took = time.perf_counter() - begin
-            files = list(db.stream("posreports").rows.manifest.current.files.values())
+            files = list(db._workspace.stream("posreports").rows.manifest.current.files.values())
             check_sums("tick", db.sql(SUMS).rows()[0], expected)
         check_sums(
             "shuffle", duckdb.sql(SUMS.replace("posreports", f"read_parquet({by_shuffle})")).fetchall()[0], expected
@@ -126,7 +126,7 @@ def _fill(db: Pond, rows: int) -> Any:
 
 def _by_shuffle(db: Pond, folder: Path, block: int) -> tuple[float, list[str]]:
     """Archive the log into `folder` by Spark's shuffle: seconds, and the files made."""
-    table = db.stream("posreports")
+    table = db._workspace.stream("posreports")
     spec = replace(table.rows.spec, folder=str(folder))
     schema = arrow_schema(table.stored)
     folder.mkdir()

@@ -80,7 +80,7 @@ def _measure(db: Pond, lap: pa.Table, laps: int, seconds: int, repeats: int, row
             times[name].append(took)
             if repeat < max(10, repeats // 3):
                 read[name].append(_read(db, _question(asker, lap, name, laps, seconds)[0]))
-    files = len(db.stream("posreports").rows.manifest.current.files)
+    files = len(db._workspace.stream("posreports").rows.manifest.current.files)
     return [
         {
             "question": name,

@@ -153,7 +153,7 @@ def _pond(folder: Path) -> Pond:
 
 
 def _state(db: Pond) -> dict[str, float]:
-    table = db.stream("posreports")
+    table = db._workspace.stream("posreports")
     return {
         "accepted": table.next_row,
         "archived": table.rows.tail.start,
@@ -166,7 +166,7 @@ def _state(db: Pond) -> dict[str, float]:
 def _from_folder(files: list[Prepared], options: Options, report: Report) -> Watch:
     seconds = options.size(300, 6)
     with options.folder("arriving") as arriving, options.folder("pond") as home, _pond(home / "pond") as db:
-        table = db.stream("posreports")
+        table = db._workspace.stream("posreports")
         db.sql(f"CREATE SOURCE reports ({DECLARED}) FROM FILES '{arriving}' FORMAT {options.files}")
         db.start()
         db.sql("INSERT INTO posreports SELECT * FROM reports")
@@ -215,7 +215,7 @@ def _from_folder(files: list[Prepared], options: Options, report: Report) -> Wat
 
 
 def _check_alive(db: Pond) -> None:
-    error = next((f.error for f in db._feeds.values() if f.error), None)
+    error = next((f.error for f in db._workspace.feeds._running.values() if f.error), None)
     assert error is None, f"the feed stopped: {error}"
 
 

@@ -79,7 +79,7 @@ def run(options: Options, report: Report) -> None:
         quiet = _ask(db, bare, asker, systems, repeats, None)
         report.say("asked without inflow")
         inflow = Inflow(db, load, options.size(RATE, 5_000), counts)
-        tail = db.stream("posreports").rows.tail
+        tail = db._workspace.stream("posreports").rows.tail
         inflow.start()
         with Watch(lambda: {"tail": tail.rows, "archived": tail.start}) as watch:
             time.sleep(options.size(5, 1))  # until there is a tail
@@ -119,7 +119,7 @@ def _load(db: Pond, connection: Any, load: float, counts: Counts, report: Report
         connection.execute(statement)
     check_sums("millpond", db.sql(SUMS).rows()[0], expected)
     check_sums("PostgreSQL", connection.execute(SUMS).fetchone(), expected)
-    version = db.stream("posreports").rows.manifest.current
+    version = db._workspace.stream("posreports").rows.manifest.current
     assert version.rows == expected[0]
     report.say(
         f"{version.rows:,} rows are in {len(version.files)} files, {version.bytes / 1e6:.0f} MB, and in PostgreSQL"
@@ -130,7 +130,7 @@ def _load(db: Pond, connection: Any, load: float, counts: Counts, report: Report
 
 def _look_at_files(db: Pond, bare: duckdb.DuckDBPyConnection) -> None:
     """Tell bare DuckDB which files are live now."""
-    store = db.stream("posreports").rows
+    store = db._workspace.stream("posreports").rows
     paths = [str(store.folder / path) for path in store.manifest.current.files]
     bare.execute(f"CREATE OR REPLACE VIEW posreports AS SELECT * FROM read_parquet({paths})").fetchall()
 

@@ -55,7 +55,7 @@ def run(options: Options, report: Report) -> None:
             for table in rows:
                 db.append("posreports", table)
             if where == "archive":
-                db.archive_in_place()
+                db._workspace.rounds.archive()
             vid, count = _busiest(db)
         pond = ("sql", "--pond", str(folder), "--format", "csv")
         one = f"SELECT COUNT(*) AS n FROM posreports WHERE vid = {vid}"

@@ -60,13 +60,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Answers": ("Result", "Receipt", "Cursor", "Subscription"),
     "Functions called by SQL": ("vectorized", "Reader"),
 }
-MEMBERS: dict[str, tuple[str, ...]] = {
-    "Pond": (
-        *("sql", "append", "advance", "idle", "now"),
-        *("tick", "subscribe", "resume", "on", "create_function"),
-        *("start", "archive", "status", "close"),
-    ),
-}
 
 
 def python_reference() -> str:
@@ -107,7 +100,7 @@ def _entry(name: str, thing: object, depth: int) -> list[str]:
     lines += ["", *_prose(inspect.getdoc(thing) or "")]
     if inspect.isclass(thing):
         own = vars(thing)
-        for member in MEMBERS.get(name, tuple(m for m in own if not m.startswith("_"))):
+        for member in (m for m in own if not m.startswith("_")):
             value = inspect.getattr_static(thing, member)
             if isinstance(value, property) and value.fget is not None and value.fget.__doc__:
                 lines += ["", f"{'#' * (depth + 1)} {name}.{member}", "", *_prose(inspect.getdoc(value.fget) or "")]

@@ -71,8 +71,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tick": {"table", "spark", "query", "network"},
     # What the pond knows of itself as relations: it looks at every stage that has something to tell, and changes none.
     "system": {"sources", "ingest", "table", "results", "query", "network", "tick", "lock"},
-    # Wires the stages together, so it is the one part that sees them all.
-    "pond": {*STAGES, "lock"},
+    # Wires the stages together, so it sees them all; it knows no SQL statement.
+    "workspace": {*STAGES - {"sql", "system"}, "lock"},
+    # What each statement does to a workspace.
+    "statements": {*STAGES, "workspace"},
+    # What a user holds: calls of the workspace and of statements.
+    "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "system"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
     "__init__": {*STAGES, "pond"},
     # Public checks of what a user can extend.
@@ -83,9 +87,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"pond", "__init__", "sql", "lock"},
     "__main__": {"cli"},
 }
-# What each statement does to a pond stands in a folder of its own, but is the pond's.
-ONE_PART = {"acts": "pond"}
-
 # The packages of `network`, likewise: each may import itself and those named. What a query is evaluated with is below how it
 # is evaluated (`strategies`), and that is below the loop over all queries (`evaluate`) and ticks (`run`).
 NETWORK_MAY_IMPORT: dict[str, set[str]] = {
@@ -166,8 +167,7 @@ def imports(source: str, importer: str) -> list[Import]:
 
 def part_of(module: str) -> str:
     """The part a module of millpond belongs to: `sql` for millpond.sql.parser, `__init__` for millpond itself."""
-    name = [*module.split("."), "__init__"][1]
-    return ONE_PART.get(name, name)
+    return [*module.split("."), "__init__"][1]
 
 
 def imported_part(found: Import) -> str | None:
@@ -363,7 +363,7 @@ def test_modules_that_may_be_longer_exist() -> None:
             "from . import statements\nfrom .statements import Window\nfrom ..schema import Column",
         ),
         ("millpond.query.once", "import millpond.table.log\nfrom millpond import errors"),
-        ("millpond.pond", "from millpond.tick.pipeline import start"),
+        ("millpond.workspace.rounds", "from millpond.tick.pipeline import start"),
         ("millpond.cli", "from millpond import Pond"),
         ("millpond.query.once", "def run():\n    import pyspark"),
         (
@@ -389,6 +389,8 @@ def test_the_check_accepts(importer: str, source: str) -> None:
         ("millpond.sql.parser", "def late():\n    from millpond.pond import Pond"),
         ("millpond.errors", "from millpond.sql import parser"),
         ("millpond.cli", "from millpond.table.log import Log"),
+        ("millpond.workspace.tables", "from millpond.statements import run"),
+        ("millpond.pond", "from millpond.tick.pipeline import Pipeline"),
         ("millpond.query.once", "try:\n    import pyspark\nexcept ImportError:\n    pass"),
         ("millpond.query.once", "class A:\n    from pyspark.sql import types"),
         ("millpond.novelty", ""),

@@ -79,15 +79,11 @@ def check_free(pond: Path) -> None:
     """Refuse to touch a pond that somebody writes now."""
     if not (pond / POND_MARKER).exists():
         return
-    try:
-        with millpond.connect(pond, create=False, auto_archive=False) as db:
-            db.own()  # raises if somebody has the lock
-    except millpond.SecondWriter as error:
-        raise millpond.PondError(
-            f'pond "{pond}" is in use by another program',
-            detail=error.detail,
-            hint="Let it end, or give another folder.",
-        ) from error
+    with millpond.connect(pond, create=False, auto_archive=False) as db:
+        if db.status()["written"]:
+            raise millpond.PondError(
+                f'pond "{pond}" is in use by another program', hint="Let it end, or give another folder."
+            )
 
 
 def known(out: Path) -> dict[str, Any]:

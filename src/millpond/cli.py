@@ -166,9 +166,9 @@ def sql(
         creates = any(isinstance(s, (CreateStreamingTable, CreateStandardTable, CreateSource)) for s in parsed)
         with _telling(), connect(pond, create=creates, auto_archive=False) as db:
             for statement in parsed:
-                feeds = set(db.catalog.feeds)
+                feeds = set(db.status()["feeds"])
                 _print(db.sql(statement.sql[statement.span.start : statement.span.end]), format)
-                if format is Format.TABLE and set(db.catalog.feeds) - feeds:
+                if format is Format.TABLE and set(db.status()["feeds"]) - feeds:
                     command = f"millpond run --pond {shlex.quote(str(pond))}"
                     typer.echo(f"This command ends now: start `{command}` to let them flow.")
 
@@ -267,8 +267,8 @@ _LOOK = 0.1  # seconds between looks at what another process writes
 
 def _last(db: Pond, query: str) -> int:
     """The number of the last result there is."""
-    db.refresh()
-    return db.network.outlet(query).next - 1
+    found = db.status()["queries"].get(query.lower())
+    return int(found["sent"]) - 1 if found is not None else db.resume(query).position  # raises, with the nearest name
 
 
 @contextmanager

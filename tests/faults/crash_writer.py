@@ -34,15 +34,15 @@ def archive_for_ever(db: Pond, random: Random, stop: threading.Event) -> None:
     """What the pipeline does, without Spark; now and then all there is, and deleting what was removed at once."""
     try:
         while not stop.wait(0.002):
-            with db.work:
-                tasks = db.next_tasks(force=random.random() < 0.5)
+            with db._workspace.work:
+                tasks = db._workspace.rounds.next_tasks(force=random.random() < 0.5)
                 name = f"here-{uuid.uuid4().hex[:8]}"
                 if tasks:
-                    db.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
+                    db._workspace.rounds.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
                 if random.random() < 0.2:
-                    for table in db.streams().values():
+                    for table in db._workspace.streams().values():
                         for store in (table.rows, table.rejected):
-                            store.delete_removed(db.clock.monotonic(), grace=0.0)
+                            store.delete_removed(db._workspace.clock.monotonic(), grace=0.0)
     except BaseException:
         traceback.print_exc()
         os._exit(BROKEN)
@@ -65,8 +65,8 @@ def run(arguments: list[str]) -> None:
     thread = threading.Thread(target=archive_for_ever, args=(db, Random(given.seed + 1), stop))
     if given.spark:
         db.start()
-        assert db._pipeline is not None
-        assert db._pipeline.ready.wait(120)
+        assert db._workspace._pipeline is not None
+        assert db._workspace._pipeline.ready.wait(120)
     else:
         thread.start()
     count = 0

@@ -226,7 +226,7 @@ def expected(operations: list[Operation]) -> Expected:
             pond.late += operation["late"]
             pond.malformed += operation["bad"]
         elif kind == "advance":
-            pond.heartbeat = max(operation["at"], pond.heartbeat or 0)
+            pond.heartbeat = max(operation["at"], pond._workspace.heartbeat or 0)
         elif kind in ("update", "delete"):
             for number, row in list(pond.rows.items()):
                 if operation["low"] <= row["id"] < operation["high"]:
@@ -247,7 +247,7 @@ def check(folder: Path, ledger: Ledger) -> dict[str, Any]:
             return db.status()
         wanted = expected(ledger.operations)
         status = db.status()["tables"][TABLE]
-        table = db.stream(TABLE)
+        table = db._workspace.stream(TABLE)
         _check_counts(db, status, wanted)
         found = db.sql(f"SELECT _seq, * FROM {TABLE} ORDER BY _seq").arrow()
         _check_rows(found, wanted, ledger)
@@ -269,14 +269,14 @@ def _was_taken(db: Pond, ledger: Ledger) -> bool:
     assert operation is not None
     kind = operation["op"]
     if kind == "create":
-        return TABLE in db.catalog.streaming
-    definition = db.catalog.streaming_table(TABLE)
+        return TABLE in db._workspace.catalog.streaming
+    definition = db._workspace.catalog.streaming_table(TABLE)
     if kind == "index":
         return bool(definition.indexes)
     if kind == "alter":
         return "extra" in definition.columns
     before = expected(ledger.operations)
-    table = db.stream(TABLE)
+    table = db._workspace.stream(TABLE)
     if kind == "advance":
         return table.state.heartbeat == operation["at"]
     if kind == "append":

@@ -28,7 +28,7 @@ def opened(folder: Path) -> millpond.Pond:
     outlets.KEPT_BYTES, outlets.FILE_BYTES, outlets._LOOSE = 320, 200, 4
     manifest.CHECKPOINT_EVERY, manifest._KEPT_COMMITS = 10, 4
     db = millpond.connect(folder, **OPTIONS)
-    db.network.results.log._segment_bytes, db.network.results.log._segments = 2048, 2
+    db._workspace.network.results.log._segment_bytes, db._workspace.network.results.log._segments = 2048, 2
     return db
 
 
@@ -39,7 +39,7 @@ def step(db: millpond.Pond, random: Random) -> None:
     db.advance("r", time + 1)
     db.tick()
     if random.random() < 0.5:
-        db.network.keeper.settle()
+        db._workspace.network.keeper.settle()
 
 
 def run(seed: int, folder: Path, ticks: int) -> None:

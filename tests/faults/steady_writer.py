@@ -25,9 +25,9 @@ GRACE = 10.0  # seconds: long for the reader's queries, short enough that files 
 def archive_for_ever(db: Pond) -> None:
     try:
         while True:
-            db.archive_in_place()
-            for table in db.streams().values():
-                table.rows.delete_removed(db.clock.monotonic(), grace=GRACE)
+            db._workspace.rounds.archive()
+            for table in db._workspace.streams().values():
+                table.rows.delete_removed(db._workspace.clock.monotonic(), grace=GRACE)
     except BaseException:
         traceback.print_exc()
         os._exit(3)

@@ -78,7 +78,7 @@ def compare_and_go_on(folder: Path, ledger_path: Path, seed: int) -> None:
     with open_pond(folder) as db:
         for _ in range(3):
             perform(db, ledger, next_operation(ledger, random))
-        db.archive_in_place()
+        db._workspace.rounds.archive()
     check(folder, ledger)
     ledger.close()
 
@@ -235,15 +235,15 @@ def test_the_intake_does_not_go_back_to_an_older_frame(tmp_path: Path) -> None:
     with open_pond(tmp_path / "pond") as db:
         db.sql(PLAIN)
         db.advance("t", 5)
-        db.intake("t").offer([], Origin("source", 1))
-        db.intake("t").offer([*one(10), *one(2)], Origin("source", 3))
-        db.archive_in_place()
-        state = db.stream("t").state
+        db._workspace.intake("t").offer([], Origin("source", 1))
+        db._workspace.intake("t").offer([*one(10), *one(2)], Origin("source", 3))
+        db._workspace.rounds.archive()
+        state = db._workspace.stream("t").state
     with open_pond(tmp_path / "pond") as db:
-        assert db.stream("t").state == state
+        assert db._workspace.stream("t").state == state
         assert (state.positions, state.highest, state.late) == ({"source": 3}, 10, 1)
         db.append("t", one(11))
-        assert db.stream("t").state.positions == {"source": 3}
+        assert db._workspace.stream("t").state.positions == {"source": 3}
 
 
 def test_log_files_that_start_at_the_same_row(tmp_path: Path) -> None:
@@ -282,25 +282,25 @@ def test_rejected_rows_are_ahead_of_rows(tmp_path: Path) -> None:
         db.append("t", one(100))
         for number in range(7):
             db.append("t", one(number))  # late
-            db.archive_in_place()
+            db._workspace.rounds.archive()
         for number in range(200, 204):
             db.append("t", [*one(number), *one(number - 100)])
-        tasks = db.next_tasks(force=True)
+        tasks = db._workspace.rounds.next_tasks(force=True)
         results = [run_task(task, f"first-{i}") for i, task in enumerate(tasks)]
-        table = db.stream("t")
+        table = db._workspace.stream("t")
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(table.rows, "commit", _interrupt)
             with pytest.raises(KeyboardInterrupt):
-                db.commit_results(results)
+                db._workspace.rounds.commit_results(results)
         assert (table.rejected.manifest.current.position, table.rows.manifest.current.position) == (11, 1)
     with open_pond(folder, block_rows=8) as db:
         db.append("t", one(300))
-        frames = db.stream("t").frames
+        frames = db._workspace.stream("t").frames
         assert len(frames) == 5
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("millpond.table.keeper.choose_frames", lambda found, *_, **__: list(found)[:1])
             patched.setattr("millpond.table.keeper.choose_files", lambda found, _: [found] if len(found) > 1 else [])
-            db.archive_in_place()
+            db._workspace.rounds.archive()
         assert db.sql("SELECT id FROM t ORDER BY id").rows() == [(100,), (200,), (201,), (202,), (203,), (300,)]
         assert db.sql("SELECT count(*), count(DISTINCT _seq) FROM t_rejected").rows() == [(11, 11)]
 
@@ -316,8 +316,8 @@ def test_a_commit_whose_sync_failed_can_be_made_again(tmp_path: Path, monkeypatc
         with monkeypatch.context() as patched:
             patched.setattr("millpond.durable.sync_folder", _no_commit_lasts)
             with pytest.raises(DiskFull):
-                db.archive_in_place()
-        db.archive_in_place()
+                db._workspace.rounds.archive()
+        db._workspace.rounds.archive()
         assert db.status()["tables"]["t"]["archived_rows"] == 1
 
 
@@ -330,12 +330,12 @@ def test_rows_converted_before_a_column_was_added(tmp_path: Path) -> None:
     """The column is added between the conversion of the rows and their append."""
     with open_pond(tmp_path / "pond") as db:
         db.sql(PLAIN)
-        intake = db.intake("t")
+        intake = db._workspace.intake("t")
         intake._make_room = lambda _: db.sql("ALTER TABLE t ADD COLUMN c INT")  # type: ignore[assignment,return-value]
         intake.offer(one(1))
         intake._make_room = lambda _: None
         intake.offer([{"at": 2, "id": 2, "c": 2}])
     with open_pond(tmp_path / "pond") as db:
         assert db.sql("SELECT id, c FROM t ORDER BY id").rows() == [(1, None), (2, 2)]
-        db.archive_in_place()
+        db._workspace.rounds.archive()
         assert db.sql("SELECT id, c FROM t ORDER BY id").rows() == [(1, None), (2, 2)]

@@ -77,7 +77,7 @@ def archived(pond: Path) -> list[Path]:
         db.sql("CREATE STREAMING TABLE days (at BIGINT, id BIGINT, name STRING) TIMESTAMP BY at WITH (shards = 1)")
         for day in range(3):
             db.append("days", rows(10 * day, 10, at=86_400 * day + 1))
-        db.archive_in_place()
+        db._workspace.rounds.archive()
     return sorted(pond.glob("tables/days-*/archive/c*/*.parquet"))
 
 
@@ -101,7 +101,7 @@ def test_a_flipped_bit_in_the_log(pond: Path, where: str) -> None:
         # The other table is as useful as ever.
         assert ids(db, "u") == list(range(30))
         db.append("u", rows(30, 5))
-        db.archive_in_place()
+        db._workspace.rounds.archive()
         assert ids(db, "u") == list(range(35))
         db.sql("ALTER TABLE u ADD COLUMN more INT")
     with open_pond(pond) as db:
@@ -295,7 +295,7 @@ def others_work(pond: Path) -> None:
         assert ids(db, "days", "WHERE id >= 20") == list(range(20, 30))
         assert ids(db) == list(range(30))
         assert len(db.append("days", rows(30, 10, at=4 * 86_400)).table) == 4
-        db.archive_in_place()
+        db._workspace.rounds.archive()
         assert ids(db, "days", "WHERE at > 80000") == list(range(10, 40))
 
 
@@ -348,7 +348,7 @@ def test_merging_leaves_damaged_files_alone(pond: Path) -> None:
             if number == 8:
                 victim = max(pond.glob("tables/t-*/archive/c*/*.parquet"), key=lambda p: p.stat().st_mtime)
                 victim.write_bytes(victim.read_bytes()[:-20])
-            db.archive_in_place()
+            db._workspace.rounds.archive()
         table = db.status()["tables"]["t"]
         assert (table["archived_rows"], table["tail_rows"]) == (39, 0)
         with pytest.raises(CorruptBlock):
@@ -419,7 +419,7 @@ def with_checkpoint(pond: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_pond(pond) as db:
         for number in range(6):
             db.append("t", rows(100 + number, 1))
-            db.archive_in_place()
+            db._workspace.rounds.archive()
     return next(pond.glob("tables/t-*/archive/_delta_log"))
 
 
@@ -544,7 +544,7 @@ def test_a_foreign_commit_stays_within_its_table(pond: Path, which: str) -> None
             db.append("t", rows(30, 1))
         db.append("u", rows(30, 2))
         db.tick()
-        db.archive_in_place()
+        db._workspace.rounds.archive()
         assert ids(db, "u") == list(range(32))
         assert db.resume("of_u").fetch().arrow().num_rows == 2
         queries = db.status()["queries"]
@@ -581,7 +581,7 @@ def test_a_foreign_commit_while_the_pond_is_open(pond: Path) -> None:
         log = next(pond.glob("tables/t-*/archive/_delta_log"))
         (log / f"{1:020d}.json").write_text(FOREIGN.lstrip())
         with pytest.raises(PondError) as refused:
-            db.archive_in_place()
+            db._workspace.rounds.archive()
         assert str(refused.value) == (
             'version 1 of "t-0/archive" was written by another program\nDetail: Nothing of this change was made.\n'
             f'Hint: Move "{log / f"{1:020d}.json"}" away, and reopen the pond.'
@@ -640,7 +640,7 @@ def test_a_missing_end_of_the_result_log(pond: Path, results: Path, how: str) ->
             if number == 0:
                 db.append("r", [{"at": 40, "id": 40}])
                 db.advance("r", 50)
-            db.own()
+            db._workspace.own()
             db.tick()
             shown = db.sql("SHOW CONTINUOUS QUERIES").arrow()
             problems = dict(zip(shown["name"].to_pylist(), shown["problem"].to_pylist(), strict=True))
@@ -879,7 +879,7 @@ def test_a_reader_beside_a_writer(quick_path: Path) -> None:
                     assert first >= low
                     assert end >= high
                     low, high = first, end
-                    version = db.stream("s").rows.manifest.current
+                    version = db._workspace.stream("s").rows.manifest.current
                     versions.add(version.number)
                     expired = expired or first > 0
         finally:
@@ -892,8 +892,8 @@ def seen(db: Pond, *, by_sql: bool) -> tuple[int, int]:
         low, high, count, distinct = db.sql("SELECT min(id), max(id), count(*), count(DISTINCT id) FROM s").rows()[0]
         assert count == distinct == high - low + 1
         return low, high + 1
-    db.refresh()
-    snapshot = db.stream("s").rows.snapshot()
+    db._workspace.refresh()
+    snapshot = db._workspace.stream("s").rows.snapshot()
     position, files = snapshot.version.position, snapshot.version.files.values()
     first = min((f.first_seq for f in files), default=position)
     assert sum(f.rows for f in files) == position - first
@@ -911,7 +911,7 @@ def test_a_reader_that_fell_far_behind(pond: Path, monkeypatch: pytest.MonkeyPat
         assert ids(reader) == list(range(30))
         for number in range(30, 60):
             writer.append("t", rows(number, 1))
-            writer.archive_in_place()
+            writer._workspace.rounds.archive()
             if number in (36, 59):
                 assert ids(reader) == list(range(number + 1))
                 assert reader.now("t") == number
@@ -923,13 +923,13 @@ def test_a_reader_of_files_removed_before_a_restart(pond: Path) -> None:
         for number in range(30, 40):
             writer.append("t", rows(number, 1))
             if number == 36:
-                writer.archive_in_place()
+                writer._workspace.rounds.archive()
                 reader = open_pond(pond)
-                snapshot = reader.stream("t").rows.snapshot()
+                snapshot = reader._workspace.stream("t").rows.snapshot()
                 for path in pond.glob("tables/t-*/archive/c*/*"):
                     os.utime(path, (0, 0))  # written long ago
-            writer.archive_in_place()
-        assert not snapshot.version.files.keys() <= writer.stream("t").rows.manifest.current.files.keys()
+            writer._workspace.rounds.archive()
+        assert not snapshot.version.files.keys() <= writer._workspace.stream("t").rows.manifest.current.files.keys()
     with open_pond(pond) as writer:
         writer.append("t", rows(40, 1))
     assert all((snapshot.folder / path).exists() for path in snapshot.version.files)
@@ -963,7 +963,7 @@ def test_threads_that_append_ask_and_archive(quick_path: Path) -> None:
 
         def archive() -> None:
             while not stop.is_set():
-                db.archive_in_place()
+                db._workspace.rounds.archive()
 
         def ask() -> None:
             before = [0, 0]

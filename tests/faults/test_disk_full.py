@@ -73,14 +73,14 @@ def test_a_full_disk_is_a_pause(small_disk: Path) -> None:
     # Archiving needs space before it frees any; its failure changes nothing.
     (small_disk / "last bytes").write_bytes(bytes(os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize))
     with pytest.raises(DiskFull, match=r'^no space left on the disk of ".*"\nDetail: Nothing that was acknowledged'):
-        db.archive_in_place()
+        db._workspace.rounds.archive()
     assert_rows(db, count)
 
     ballast.unlink()  # the same process goes on
     (small_disk / "last bytes").unlink()
     count += db.append("t", batch(count)).accepted
     assert_rows(db, count)
-    db.archive_in_place()
+    db._workspace.rounds.archive()
     assert db.status()["tables"]["t"]["archived_rows"] == count
     assert_rows(db, count)
 
@@ -93,7 +93,7 @@ def test_a_full_disk_is_a_pause(small_disk: Path) -> None:
     assert_rows(db, count)
     subprocess.run(["mount", "-o", "remount,size=32m", str(small_disk)], check=True)
     count += db.append("t", batch(count)).accepted
-    db.archive_in_place()
+    db._workspace.rounds.archive()
     assert_rows(db, count)
     db.close()
     with open_pond(small_disk / "pond") as again:
@@ -106,7 +106,7 @@ def test_definitions_on_a_full_disk(small_disk: Path) -> None:
     db = open_pond(small_disk / "pond")
     db.sql("CREATE STREAMING TABLE t (at BIGINT, id BIGINT, a BIGINT, b BIGINT) TIMESTAMP BY at WITH (shards = 1)")
     db.append("t", batch(0))
-    db.archive_in_place()
+    db._workspace.rounds.archive()
     statements = {
         "CREATE STREAMING TABLE u (a INT)": "SELECT count(*) FROM u",
         "CREATE INDEX ON t (id)": "SELECT count(*) FROM t WHERE id = 17",

@@ -101,7 +101,7 @@ def test_every_use_in_a_child_is_refused(db: millpond.Pond) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with db.work, db._opened, db.stream("r").lock, db.local._lock:
+        with db._workspace.work, db._workspace.tables.lock, db._workspace.stream("r").lock, db._workspace.local._lock:
             held.set()
             done.wait()
 
@@ -234,7 +234,7 @@ def test_a_child_ends_like_any_process(tmp_path: Path) -> None:
     program = """
         import os, sys, millpond
         db = millpond.connect(sys.argv[1])
-        db.local._connection.execute("SELECT sum(i) FROM range(10000000) t(i)").fetchall()
+        db._workspace.local._connection.execute("SELECT sum(i) FROM range(10000000) t(i)").fetchall()
         child = os.fork()
         if child == 0:
             sys.exit(3)

@@ -67,7 +67,7 @@ class Client:
                 self.seen += batch.rows()
                 self.position = batch.position
         except ResultsGone:  # it was away for longer than the range: on a busy machine that is a moment
-            first = db.network.outlet("kept").first
+            first = db._workspace.network.outlet("kept").first
             newest = db.sql(f"SELECT max(t) FROM r WHERE n < {first}").rows()[0][0]
             assert newest < db.now("kept") - RANGE
             self.missed += first - self.position - 1
@@ -126,8 +126,8 @@ def compare(folder: Path, client: Client) -> None:
         now = db.now("kept")
         for _ in range(2):  # and a second time, when what is due has moved
             assert sorted(db.sql("SELECT n, instant FROM kept").rows()) == [r for r in rows if r[1] >= now - RANGE]
-            assert db.network.keeper.settle()
-            assert db.network.outlet("kept").problem is None
+            assert db._workspace.network.keeper.settle()
+            assert db._workspace.network.outlet("kept").problem is None
         for _ in range(2):
             client.look(db)
         client.check(rows)
@@ -163,10 +163,12 @@ def test_kills_everywhere(quick_path: Path, seed: int) -> None:
 def test_a_folder_without_a_first_commit_is_taken_up(quick_path: Path) -> None:
     create(quick_path / "pond")
     with opened(quick_path / "pond") as db:
-        (quick_path / "pond" / "results" / db.catalog.query("kept").folder / "_delta_log").mkdir(parents=True)
+        (quick_path / "pond" / "results" / db._workspace.catalog.query("kept").folder / "_delta_log").mkdir(
+            parents=True
+        )
     with opened(quick_path / "pond") as db:
         for number in range(12):
             step(db, Random(number))
-        assert db.network.keeper.settle()
-        assert db.network.outlet("kept").archive.holds  # type: ignore[union-attr]
+        assert db._workspace.network.keeper.settle()
+        assert db._workspace.network.outlet("kept").archive.holds  # type: ignore[union-attr]
     compare(quick_path / "pond", Client())

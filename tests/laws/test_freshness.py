@@ -49,7 +49,7 @@ def test_rows_are_seen_while_another_thread_archives(tmp_path: Path, appends: in
         def archive() -> None:
             try:
                 while not done.is_set():
-                    db.archive_in_place()
+                    db._workspace.rounds.archive()
                     rounds.append(1)
             except BaseException as error:
                 errors.append(error)

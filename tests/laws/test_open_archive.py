@@ -74,7 +74,7 @@ def _tuples(rows: list[dict[str, Any]], columns: list[str]) -> Rows:
 def check(db: millpond.Pond, table: str = "r") -> None:
     """Everything archived, and read by everyone."""
     db.archive()
-    folder = db.stream(table).rows.folder
+    folder = db._workspace.stream(table).rows.folder
     result = db.sql(f"SELECT * FROM {table}")
     mine = Counter(result.rows())
     for read in READERS:
@@ -146,7 +146,7 @@ def test_more_commits_than_a_checkpoint_folds(db: millpond.Pond) -> None:
     for start in range(70):
         db.append("r", rows(start, 1))
         db.archive()
-    folder = db.stream("r").rows.folder
+    folder = db._workspace.stream("r").rows.folder
     assert list((folder / "_delta_log").glob("*.checkpoint.parquet"))
     assert DeltaTable(folder).version() > 60
     check(db)
@@ -160,9 +160,9 @@ def test_rejected_rows_and_standard_tables_are_open_too(db: millpond.Pond) -> No
         db.append("r", [{"k": "x", "at": "2026-01-01 00:00:00"}, {"k": 1, "at": None}])
     db.archive()
     rejected = db.sql("SELECT * FROM r_rejected")
-    assert by_polars(db.stream("r").rejected.folder, rejected.columns) == Counter(rejected.rows())
+    assert by_polars(db._workspace.stream("r").rejected.folder, rejected.columns) == Counter(rejected.rows())
     db.sql("CREATE STANDARD TABLE s (k INT, name STRING)")
     db.sql("INSERT INTO s VALUES (1, 'a'), (2, NULL)")
     db.sql("DELETE FROM s WHERE k = 1")
-    found = db.catalog.standard_table("s")
-    assert by_deltalake(db.standard(found).store.folder, ["k", "name"]) == Counter([(2, None)])
+    found = db._workspace.catalog.standard_table("s")
+    assert by_deltalake(db._workspace.standard(found).store.folder, ["k", "name"]) == Counter([(2, None)])

@@ -42,7 +42,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(folder: Path, segment_bytes: int = 1) -> Pond:
     db = millpond.connect(folder, auto_archive=False, engine="duckdb")
-    db.network.results.log._segment_bytes, db.network.results.log._segments = segment_bytes, 2
+    db._workspace.network.results.log._segment_bytes, db._workspace.network.results.log._segments = segment_bytes, 2
     return db
 
 
@@ -91,7 +91,7 @@ class World:
         self.db.tick()
 
     def settle(self) -> None:
-        assert self.db.network.keeper.settle()
+        assert self.db._workspace.network.keeper.settle()
 
     def reopen(self) -> None:
         self.db.close()
@@ -212,14 +212,14 @@ def test_rows_move_to_files_and_go_with_the_range(world: World) -> None:
         world.rows(5)
         world.settle()
     assert files(world.folder) > 3
-    assert world.db.network.outlet("kept").bytes <= 160
+    assert world.db._workspace.network.outlet("kept").bytes <= 160
     assert len(list((world.folder / "results").glob("*.results"))) <= 4
-    version = world.db.network.outlet("kept").snapshot(everything=True).version
+    version = world.db._workspace.network.outlet("kept").snapshot(everything=True).version
     assert version.rows >= 5 * RANGE - 10
     world.compare(world.db)
     world.skip(3 * RANGE)
     world.settle()
-    assert world.db.network.outlet("kept").snapshot(everything=True).version.rows == 0
+    assert world.db._workspace.network.outlet("kept").snapshot(everything=True).version.rows == 0
     world.compare(world.db)
     world.compare(world.reader)
     world.rows(3)
@@ -243,7 +243,7 @@ def test_small_files_are_merged_and_keep_their_order(world: World, monkeypatch: 
     for _ in range(60):
         world.rows(4)
         world.settle()
-    version = world.db.network.outlet("kept").snapshot(everything=True).version
+    version = world.db._workspace.network.outlet("kept").snapshot(everything=True).version
     assert 1 <= len(version.files) < 20
     for db, seen in ((world.db, world.seen), (world.reader, world.read)):
         world.compare(db)
@@ -300,7 +300,7 @@ def test_timestamps_are_cut_by_the_range_as_well(quick_path: Path) -> None:
             db.append("r", [(second, origin + timedelta(seconds=second))])
             db.advance("r", origin + timedelta(seconds=second + 1))
             db.tick()
-            db.network.keeper.settle()
+            db._workspace.network.keeper.settle()
         assert files(quick_path / "pond") > 0
         assert sorted(db.sql("SELECT vid FROM kept").rows()) == [(s,) for s in range(20, 30)]
         late = db.resume("kept", since=origin + timedelta(seconds=15)).fetch().rows()

@@ -47,7 +47,7 @@ def test_an_earlier_demo_is_replaced_unless_somebody_writes_its_pond(tmp_path: P
         (folder / "run").mkdir()
         (folder / "run" / "output.csv").touch()
     with millpond.connect(folder / "run" / "pond", auto_archive=False) as db:
-        db.own()
+        db._workspace.own()
         with pytest.raises(millpond.PondError, match="is in use"), demo.claimed(folder):
             pass
     assert (folder / "run" / "output.csv").exists()

@@ -27,8 +27,8 @@ def test_both_engines_show_the_same_results(
             db.append("r", [(3 * second + i, time) for i in range(3)])
         db.advance("r", 30 if kind == "BIGINT" else "2026-01-01 00:00:30")
         db.tick()
-        assert db.network.keeper.settle()
-        assert len(db.network.outlet("kept").snapshot(everything=True).version.files) > 1
+        assert db._workspace.network.keeper.settle()
+        assert len(db._workspace.network.outlet("kept").snapshot(everything=True).version.files) > 1
     questions = (
         "SELECT vid FROM kept ORDER BY vid",
         "SELECT vid FROM kept [ROWS 40]",

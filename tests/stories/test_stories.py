@@ -346,7 +346,7 @@ class Teller:
         self._refused(step, [], lambda: self._pond.advance(name, self._time(name, time)))
 
     def _time(self, name: str, text: str) -> Any:
-        table = self._pond.catalog.relation(name)
+        table = self._pond._workspace.catalog.relation(name)
         integer = isinstance(table, StreamingTable) and table.columns.find(table.time_column, name).type.is_integer
         return int(text) if integer and re.fullmatch(r"-?\d+", text) else text
 
@@ -357,7 +357,7 @@ class Teller:
         self._pond.tick()
 
     def _changes(self, step: Step) -> None:
-        query = self._pond.catalog.query(step.text)
+        query = self._pond._workspace.catalog.query(step.text)
         after = self._positions.get(query.folder)
         results = (self._reader or self._pond).resume(step.text, after=after).fetch()
         self._positions[query.folder] = results.position

@@ -271,7 +271,7 @@ def started(pond: str, format: str, *more: str) -> Iterator[subprocess.Popen[str
 
 def test_subscribe_follows_another_process(asked: str) -> None:
     with millpond.connect(asked, auto_archive=False) as db, started(asked, "json", "--after", "3") as process:
-        db.own()
+        db._workspace.own()
         assert process.stdout is not None
         assert process.stderr is not None
         assert json.loads(process.stdout.readline())["vid"] == 5

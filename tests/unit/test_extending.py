@@ -145,14 +145,14 @@ def test_a_source_of_a_new_kind_feeds_a_table(db: Pond, tmp_path: Path) -> None:
 def test_a_feed_from_a_new_kind_goes_on_after_a_restart(tmp_path: Path) -> None:
     for count in (10, 10):
         with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
-            if not db.catalog.sources:
+            if not db._workspace.catalog.sources:
                 db.sql("CREATE STREAMING TABLE r (n INT, t BIGINT) TIMESTAMP BY t")
                 db.sql("CREATE SOURCE s (n INT, t BIGINT) FROM COUNTER 'one' WITH (rows = 10)")
                 db.sql("INSERT INTO r SELECT * FROM s")
             else:
-                db.own()
-                for feed in db.catalog.feeds.values():
-                    db.start_feed(feed)
+                db._workspace.own()
+                for feed in db._workspace.catalog.feeds.values():
+                    db._workspace.feeds.start(feed)
             until(lambda: db.status()["tables"]["r"]["accepted"] == count)  # noqa: B023
     with millpond.connect(tmp_path / "pond") as db:
         assert db.sql("SELECT COUNT(*) FROM r").rows() == [(10,)]
@@ -181,7 +181,7 @@ def test_a_sink_of_a_new_kind_lasts(tmp_path: Path) -> None:
         db.append("r", [(7, 1), (8, 2)])
         db.tick()
         until(lambda: [e["n"] for e in ARRIVED.get("there", ())] == [7])
-        assert next(iter(db.catalog.triggers.values())).options == {"batch": "2"}
+        assert next(iter(db._workspace.catalog.triggers.values())).options == {"batch": "2"}
 
 
 def test_a_batch_of_a_sink_is_sent_again_when_a_row_of_it_fails(db: Pond) -> None:
@@ -327,9 +327,9 @@ def test_kinds_come_from_installed_packages(db: Pond, monkeypatch: pytest.Monkey
 
 def test_a_source_whose_kind_is_not_installed_is_listed_and_told(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
     db.sql(f"{S} COUNTER 'mqtt://me:sesame@host/x' WITH (rows = 3)")
-    source = db.catalog.sources["s"]
+    source = db._workspace.catalog.sources["s"]
     monkeypatch.setitem(
-        db.catalog.sources,
+        db._workspace.catalog.sources,
         "s",
         millpond.catalog.Source("s", "gone", source.location, source.columns, "x", source.options),
     )  # type: ignore[arg-type]

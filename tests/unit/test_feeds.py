@@ -35,17 +35,17 @@ def test_a_feed_that_fails_leaves_nothing(db: millpond.Pond, tmp_path: Path) -> 
         db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
         with pytest.raises(millpond.CatalogError, match="does not exist"):
             db.sql("INSERT INTO z SELECT a, t FROM s")
-        assert db.catalog.feeds == {}
+        assert db._workspace.catalog.feeds == {}
         assert len(db.sql("SHOW FEEDS")) == 0
         (tmp_path / "in").mkdir()
         with pytest.raises(millpond.UnsupportedSql, match="this SELECT cannot run in a feed"):
             db.sql("INSERT INTO z SELECT a, hash(t) FROM s")
-        assert db.catalog.feeds == {}
+        assert db._workspace.catalog.feeds == {}
         assert journals(tmp_path) == []
         db.sql("INSERT INTO z SELECT a, t FROM s")
         assert db.status()["feeds"]["z_from_s"]["state"] == "running"
     with millpond.connect(tmp_path / "pond") as again:
-        assert list(again.catalog.feeds) == ["z_from_s"]
+        assert list(again._workspace.catalog.feeds) == ["z_from_s"]
 
 
 def test_a_feed_that_cannot_be_written_down_leaves_nothing(
@@ -91,10 +91,10 @@ def test_a_dropped_feed_can_be_made_again(db: millpond.Pond, tmp_path: Path) -> 
         wait(db, 5)
         assert db.sql("SELECT a FROM z ORDER BY a").rows() == [(1,), (1,), (2,), (2,), (3,)]
         assert len(journals(tmp_path)) == 1
-        assert len(db.stream("z").state.positions) == 1
+        assert len(db._workspace.stream("z").state.positions) == 1
     with millpond.connect(tmp_path / "pond", auto_archive=False) as again:
-        again.own()
-        again.start_feed(again.catalog.feeds["z_from_s"])
+        again._workspace.own()
+        again._workspace.feeds.start(again._workspace.catalog.feeds["z_from_s"])
         (tmp_path / "in" / "c.csv").write_text("4,1\n")
         wait(again, 6)
         assert again.sql("SELECT a FROM z ORDER BY a").rows() == [(1,), (1,), (2,), (2,), (3,), (4,)]

@@ -13,12 +13,12 @@ import pytest
 
 import millpond
 from millpond import catalog_file
-from millpond.acts.change import insert_standard
 from millpond.catalog import Catalog
 from millpond.clock import ManualClock
 from millpond.errors import MillpondError, RowsRejected, SqlError
 from millpond.pond import Pond
 from millpond.sql.sizes import MOST_SELECTS
+from millpond.statements.change import insert_standard
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def reopened(db: Pond) -> Pond:
 def test_an_append_under_way_survives_a_rename(db: Pond) -> None:
     db.sql("CREATE STREAMING TABLE s (a INT, t BIGINT) TIMESTAMP BY t")
     db.append("s", [(0, 1)])
-    under_way = db.intake("s")
+    under_way = db._workspace.intake("s")
     db.sql("ALTER TABLE s RENAME TO r")
     db.status()
     assert under_way.offer([(1, 1)]).accepted == 1
@@ -254,7 +254,7 @@ def test_a_bad_row_takes_no_other_with_it(db: Pond, row: dict[Any, Any]) -> None
 def test_archiving_ends_while_others_append(db: Pond, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
     db.sql("CREATE STREAMING TABLE s (a INT, t BIGINT) TIMESTAMP BY t")
     db.append("s", [(1, 1), (2, 1)])
-    plan, rounds = db.next_tasks, []
+    plan, rounds = db._workspace.rounds.next_tasks, []
 
     def busy(*, force: bool) -> Any:
         rounds.append(force)
@@ -267,7 +267,7 @@ def test_archiving_ends_while_others_append(db: Pond, monkeypatch: pytest.Monkey
         db.sql(statement)
     else:
         db.archive()
-    assert db.stream("s").rows.manifest.current.position >= 2
+    assert db._workspace.stream("s").rows.manifest.current.position >= 2
 
 
 # -- standard tables ------------------------------------------------------------------------------------------------
@@ -304,14 +304,14 @@ def test_replaced_files_of_a_standard_table_go(tmp_path: Path) -> None:
     for path in (tmp_path / "pond" / "standard").glob("*/c*/*"):
         os.utime(path, (age, age))
     with millpond.connect(tmp_path / "pond", clock=ManualClock(10**15 + 10**13), auto_archive=False) as db:
-        db.own()
+        db._workspace.own()
         assert files("*/c*/*.parquet") == 1
         assert db.sql("SELECT b FROM st ORDER BY a").rows() == [(59,), (2,)]
 
 
 def test_a_name_that_lost_its_table_takes_no_rows(db: Pond) -> None:
     db.sql("CREATE TABLE st (a INT)")
-    stale = db.catalog.standard["st"]
+    stale = db._workspace.catalog.standard["st"]
     db.sql("ALTER TABLE st RENAME TO new")
     with pytest.raises(MillpondError):
         insert_standard(db, stale, [(1,)])
@@ -330,7 +330,7 @@ def test_a_reader_is_told_that_the_table_was_dropped(db: Pond, monkeypatch: pyte
     db.append("s", [(1, "x", 1)])
     db.archive()
     with millpond.connect(db.folder) as reader:
-        refresh = reader.refresh
+        refresh = reader._workspace.refresh
 
         def and_then_drop() -> None:
             refresh()
@@ -347,7 +347,7 @@ def test_a_table_dropped_while_a_reader_opens_it(db: Pond, monkeypatch: pytest.M
 
     def and_then_drop(folder: Path) -> Catalog:
         found = load(folder)
-        if "s" in found.streaming and not reader._owned and "s" in db.catalog.streaming:
+        if "s" in found.streaming and not reader._workspace._owned and "s" in db._workspace.catalog.streaming:
             db.sql("DROP TABLE s")
         return found
 

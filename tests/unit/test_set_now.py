@@ -174,7 +174,7 @@ def test_a_crash_while_time_is_taken_back(tmp_path: Path, monkeypatch: pytest.Mo
 
         give: Callable[[], object] = lambda: db.sql("ALTER STREAMING TABLE r SET NOW 25")  # noqa: E731
         with monkeypatch.context() as patch:
-            patch.setattr("millpond.acts.now.reach", crash)
+            patch.setattr("millpond.statements.now.reach", crash)
             with pytest.raises(Crashed):
                 give()
     with opened(tmp_path) as db:

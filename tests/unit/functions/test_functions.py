@@ -134,7 +134,7 @@ def test_an_aggregate_sees_its_values_in_time_order_then_in_order_of_arrival(db:
     fill(db)
     asked = "SELECT k, path(v) AS p FROM s GROUP BY k ORDER BY k"
     assert db.sql(asked).rows() == [(1, "30 10 40"), (2, "20")]
-    db.archive_in_place()
+    db._workspace.rounds.archive()
     assert db.sql(asked).rows() == [(1, "30 10 40"), (2, "20")]
     assert db.sql("SELECT path(v) FROM s [ROWS 3]").rows() == [("10 40",)]
     assert db.sql("SELECT path(v) FROM s WHERE v > 1000").rows() == [(None,)]
@@ -177,7 +177,7 @@ def test_order_holds_over_many_rows_in_archive_and_tail(db: Pond) -> None:
     for start in range(0, 6000, 1500):
         db.append("s", rows[start : start + 1500])
         if start == 1500:
-            db.archive_in_place()
+            db._workspace.rounds.archive()
     kept = {v for (v,) in db.sql("SELECT v FROM s").rows()}
     expected = []
     for key in range(5):

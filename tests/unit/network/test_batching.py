@@ -115,4 +115,4 @@ def test_what_is_not_proved_is_asked_alone(tmp_path: Path, sql: str) -> None:
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
         db.sql("CREATE STREAMING TABLE p (k INT, v INT, t BIGINT) TIMESTAMP BY t")
         db.sql(f"CREATE CONTINUOUS QUERY q AS {sql} SAMPLE INTERVAL 5")
-        assert together.question_of(prepare(db.catalog.query("q"), db.catalog)) is None
+        assert together.question_of(prepare(db._workspace.catalog.query("q"), db._workspace.catalog)) is None

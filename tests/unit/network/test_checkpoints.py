@@ -286,7 +286,7 @@ def test_history_comes_in_parts_that_have_each_row_once(tmp_path: Path, monkeypa
             if begin in (20, 50):
                 db.archive()
         db.tick()
-        history = db.network._running.past
+        history = db._workspace.network._running.past
         assert history is not None
         for low, high in ((None, 99), (0, 99), (33, 77), (-86_400, 41), (95, 200), (60, 60), (50, 49)):
             parts = list(history.parts("r", ["x"], low, high))

@@ -129,12 +129,12 @@ def change(db: Pond, when: str, statements: list[str], seconds: int = 9, at: int
     """Run ticks; in the middle of one, between its plan and its commit, change definitions."""
     for t in range(seconds):
         second(db, t)
-        plan = db.network.plan()
+        plan = db._workspace.network.plan()
         assert plan is not None
         if t == at and when == "planned":
             for statement in statements:
                 db.sql(statement)
-        db.network.finish(plan, [run_task(task, f"c{t}-{i}") for i, task in enumerate(plan.tasks)])
+        db._workspace.network.finish(plan, [run_task(task, f"c{t}-{i}") for i, task in enumerate(plan.tasks)])
         if t == at and when == "committed":
             for statement in statements:
                 db.sql(statement)
@@ -146,7 +146,7 @@ def test_a_query_dropped_between_plan_and_commit_sends_nothing_and_the_others_do
     db: Pond, tmp_path: Path, victim: str
 ) -> None:
     change(db, "planned", [f"DROP CONTINUOUS QUERY {victim}"])
-    assert victim not in db.network.outlets
+    assert victim not in db._workspace.network.outlets
     found = {name: rows(db, name) for name in QUERIES if name != victim}
     assert all(found.values())
     with millpond.connect(tmp_path / "other", auto_archive=False) as other:
@@ -179,20 +179,22 @@ def test_a_query_altered_between_plan_and_commit_goes_on_where_it_was(db: Pond, 
 def test_a_query_altered_while_it_is_evaluated_takes_those_with_it_that_read_it(db: Pond) -> None:
     for t in range(9):
         second(db, t)
-        plan = db.network.plan()
+        plan = db._workspace.network.plan()
         assert plan is not None
         outcomes = [read_outcome(run_task(task, f"e{t}-{i}")) for i, task in enumerate(plan.tasks)]
-        evaluation = db.network.evaluate(plan, outcomes)
+        evaluation = db._workspace.network.evaluate(plan, outcomes)
         assert evaluation is not None
-        before = db.network.state
+        before = db._workspace.network.state
         if t == 4:
-            fast = db.catalog.queries["fast"]
-            db.change_catalog(replace(db.catalog, queries={**db.catalog.queries, "fast": replace(fast, made=1)}))
-        db.network.commit(plan, evaluation)
+            fast = db._workspace.catalog.queries["fast"]
+            db._workspace.change_catalog(
+                replace(db._workspace.catalog, queries={**db._workspace.catalog.queries, "fast": replace(fast, made=1)})
+            )
+        db._workspace.network.commit(plan, evaluation)
         if t == 4:
             kept = {
-                q.name: db.network.state.progress[q.folder] == before.progress[q.folder]
-                for q in db.catalog.queries.values()
+                q.name: db._workspace.network.state.progress[q.folder] == before.progress[q.folder]
+                for q in db._workspace.catalog.queries.values()
             }
             assert kept == {**dict.fromkeys(QUERIES, False), "fast": True, "of_fast": True}
     db.tick()
@@ -216,12 +218,12 @@ def test_a_query_made_between_plan_and_commit_misses_no_row(db: Pond) -> None:
 
 def test_a_plan_made_before_the_network_started_over_is_not_committed(db: Pond) -> None:
     second(db, 0)
-    plan = db.network.plan()
+    plan = db._workspace.network.plan()
     assert plan is not None
-    before = db.network.state
-    db.network.start_over()
-    assert db.network.finish(plan, [run_task(task, f"s-{i}") for i, task in enumerate(plan.tasks)]) == 0
-    assert db.network.state is before
+    before = db._workspace.network.state
+    db._workspace.network.start_over()
+    assert db._workspace.network.finish(plan, [run_task(task, f"s-{i}") for i, task in enumerate(plan.tasks)]) == 0
+    assert db._workspace.network.state is before
     db.tick()
     assert rows(db, "fast")
 
@@ -232,15 +234,15 @@ def test_planning_writes_nothing(db: Pond, tmp_path: Path) -> None:
     db.sql("CREATE CONTINUOUS QUERY both AS SELECT COUNT(*) AS n FROM p [NOW], q [NOW] SAMPLE INTERVAL 2")
     db.sql("ALTER STREAMING TABLE q SET IDLE")
     second(db, 0)
-    db.network.plan()
+    db._workspace.network.plan()
 
     def sizes() -> dict[str, int]:
         return {str(p): p.stat().st_size for p in (tmp_path / "pond").rglob("*") if p.is_file()}
 
-    before, state = sizes(), db.network.state
-    assert db.network.plan() == db.network.plan()
+    before, state = sizes(), db._workspace.network.state
+    assert db._workspace.network.plan() == db._workspace.network.plan()
     assert sizes() == before
-    assert db.network.state is state
+    assert db._workspace.network.state is state
     assert db.now("q") is None
     db.tick()
     assert db.now("q") == 1

@@ -66,7 +66,7 @@ def test_a_query_in_two_steps_that_failed_is_taken_up_again(tmp_path: Path) -> N
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
         db.sql(f"{TABLE} WITH (shards = 4)")
         db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {IN_STEPS}")
-        assert db.network.placed("__partial_q") == "p"
+        assert db._workspace.network.placed("__partial_q") == "p"
         fill(db, 1, 9, bad=BAD)
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
         fill(db, 10, 11)

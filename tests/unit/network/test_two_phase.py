@@ -37,7 +37,7 @@ def test_four_shards_say_what_one_says(tmp_path: Path, sql: str) -> None:
             db.sql(f"{TABLE} WITH (shards = {shards})")
             db.sql(f"CREATE CONTINUOUS QUERY q AS {sql}")
             if shards == 4:
-                assert (db.network.placed("__partial_q") == "p") == (sql in SPLIT)
+                assert (db._workspace.network.placed("__partial_q") == "p") == (sql in SPLIT)
             for t in range(9):
                 rows = [
                     (v, None if (v + t) % 5 == 0 else (v * 7 + t) % 13, (v + t) % 3, v % 2, 0.5 * v, t)

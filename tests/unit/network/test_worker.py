@@ -47,7 +47,7 @@ def second(db: Pond, t: int) -> None:
 
 
 def planned(db: Pond) -> TickPlan:
-    plan = db.network.plan()
+    plan = db._workspace.network.plan()
     assert plan is not None
     return plan
 
@@ -63,11 +63,11 @@ def copy_of_memory() -> dict[Any, Any]:
 
 
 def test_all_of_these_run_in_the_shards(db: Pond) -> None:
-    assert {q: db.network.placed(q) for q in ("fast", "crossings", "per_vehicle", "new_counts")} == dict.fromkeys(
-        ("fast", "crossings", "per_vehicle", "new_counts"), "p"
-    )
-    assert db.network.placed("segments") is None
-    assert db.network.placed("__partial_segments") == "p"
+    assert {
+        q: db._workspace.network.placed(q) for q in ("fast", "crossings", "per_vehicle", "new_counts")
+    } == dict.fromkeys(("fast", "crossings", "per_vehicle", "new_counts"), "p")
+    assert db._workspace.network.placed("segments") is None
+    assert db._workspace.network.placed("__partial_segments") == "p"
 
 
 def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
@@ -83,7 +83,7 @@ def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
         shards._shards.clear()
         fresh = [answer(task, f"c{t}-{i}") for i, task in enumerate(tasks)]
         assert remembered == again == fresh
-        db.network.finish(plan, [run_task(task, f"d{t}-{i}") for i, task in enumerate(tasks)])
+        db._workspace.network.finish(plan, [run_task(task, f"d{t}-{i}") for i, task in enumerate(tasks)])
     assert db.resume("crossings").fetch().rows()
 
 
@@ -103,7 +103,7 @@ def test_a_worker_that_missed_ticks_catches_up(db: Pond) -> None:
         assert found == expected
         memory[0 if t in (4, 5, 6) else t % 2] = copy_of_memory()
         shards._shards.clear()
-        db.network.finish(plan, [run_task(task, f"z{t}-{i}") for i, task in enumerate(tasks)])
+        db._workspace.network.finish(plan, [run_task(task, f"z{t}-{i}") for i, task in enumerate(tasks)])
         alone += found
     shards._shards.clear()
     assert any("crossings" in part for part in alone)
@@ -162,7 +162,7 @@ def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypat
         patch.setattr(shards, "worker_name", lambda: "a worker of Spark")
         paths = [run_task(task, f"there-{i}") for i, task in enumerate(tasks)]
     assert shards.worker_name() == here
-    db.network.finish(plan, paths)
+    db._workspace.network.finish(plan, paths)
     assert shards._shards == {}
     assert shards._prepared == {}
     second(db, 2)
@@ -175,15 +175,17 @@ def test_history_of_a_shard_reads_the_files_of_that_shard_only(db: Pond) -> None
         second(db, t)
         if t in (1, 4):
             db.archive()
-    shards_of_p = [ShardPast(db.folder, db.catalog, "p", shard) for shard in range(2)]
-    everything = ShardPast(db.folder, db.catalog, "p", 0)
-    everything._shelf = TableShelf(FolderTables(db.folder, db.catalog))  # reads all files and filters afterwards
+    shards_of_p = [ShardPast(db.folder, db._workspace.catalog, "p", shard) for shard in range(2)]
+    everything = ShardPast(db.folder, db._workspace.catalog, "p", 0)
+    everything._shelf = TableShelf(
+        FolderTables(db.folder, db._workspace.catalog)
+    )  # reads all files and filters afterwards
     assert shards_of_p[0].rows("p", None, 9).equals(everything.rows("p", None, 9))
     found = [row for past in shards_of_p for row in past.rows("p", 1, 5).to_pylist()]
     assert sorted(row["_seq"] for row in found) == [
         row[0] for row in db.sql("SELECT _seq FROM p WHERE t >= 1 ORDER BY 1")
     ]
-    use = Use("__r0", "p", db.catalog.streaming["p"])
+    use = Use("__r0", "p", db._workspace.catalog.streaming["p"])
     for shard, past in enumerate(shards_of_p):
         snapshot = past._shelf.snapshot(use)
         assert snapshot is not None

@@ -212,7 +212,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     def reached(*_: object, **__: object) -> None:
         raise AssertionError("an engine was reached")
 
-    monkeypatch.setattr("millpond.acts.ask.make_plan", reached)
+    monkeypatch.setattr("millpond.statements.ask.make_plan", reached)
     monkeypatch.setattr("millpond.query.local.Local.run", reached)
     monkeypatch.setattr("millpond.query.local.Local.run_over", reached)
     monkeypatch.setattr("millpond.spark.session.get_session", reached)
@@ -224,9 +224,9 @@ def test_a_hostile_expression_is_refused_wherever_it_stands(place: str, db: mill
     for value in HOSTILE_VALUES:
         with pytest.raises(SqlError):
             db.sql(PLACES[place].format(value))
-    assert not db.catalog.queries
-    assert not db.catalog.feeds
-    assert "made" not in db.catalog.standard
+    assert not db._workspace.catalog.queries
+    assert not db._workspace.catalog.feeds
+    assert "made" not in db._workspace.catalog.standard
 
 
 @pytest.mark.usefixtures("no_engine")
@@ -311,7 +311,7 @@ def test_the_corpus_passes_as_text_for_spark(tmp_path: Path) -> None:
         for case in cases:
             statement = parse(case.sql)[0]
             assert isinstance(statement, Select)
-            spark_text(bind(statement.query, db.catalog, case.sql), {}, None)
+            spark_text(bind(statement.query, db._workspace.catalog, case.sql), {}, None)
         assert len(cases) > 400
 
 
@@ -337,7 +337,7 @@ def test_ordinary_queries_on_spark_are_allowed(db: millpond.Pond) -> None:
         assert isinstance(statement, Select)
         check_allowed(statement.query, Catalog(), sql)
         if "PIVOT" not in sql:  # its columns cannot be named yet
-            spark_text(bind(statement.query, db.catalog, sql), {}, None)
+            spark_text(bind(statement.query, db._workspace.catalog, sql), {}, None)
 
 
 def test_an_optimizer_hint_is_taken_out(db: millpond.Pond) -> None:

@@ -9,10 +9,10 @@ import pytest
 from py4j.protocol import Py4JError
 
 import millpond
-from millpond.acts.ask import plan_query
 from millpond.query.on_spark import run_on_spark
 from millpond.sql.parser import parse
 from millpond.sql.statements import Select
+from millpond.statements.ask import plan_query
 
 
 class Cancelled:

@@ -50,7 +50,7 @@ def ticks(db: Pond, first: int, end: int) -> None:
         db.append("r", [(t, t), (t, t)])
         db.advance("r", t + 1)
         db.tick()
-    assert db.network.keeper.settle()
+    assert db._workspace.network.keeper.settle()
 
 
 def everything(db: Pond) -> list[tuple[Any, ...]]:
@@ -62,7 +62,7 @@ def sent(end: int) -> list[tuple[int, int, int]]:
 
 
 def archive(db: Pond) -> kept_results.ResultArchive:
-    found = db.network.outlet("kept").archive
+    found = db._workspace.network.outlet("kept").archive
     assert found is not None
     return found
 
@@ -101,7 +101,7 @@ def test_a_full_disk_is_told_and_tried_again_after_a_pause(
         assert min(full.calls, 4) == calls
     assert db.status()["queries"]["kept"]["problem"] is None
     assert everything(db) == sent(25)
-    assert db.network.outlet("kept").bytes <= 160
+    assert db._workspace.network.outlet("kept").bytes <= 160
 
 
 def test_a_file_whose_commit_failed_is_committed_and_not_written_again(
@@ -149,7 +149,7 @@ def test_damage_is_of_one_query_and_is_told(db: Pond, tmp_path: Path, clock: Man
 def test_nothing_is_written_while_memory_is_enough(db: Pond) -> None:
     ticks(db, 0, 4)
     assert not [p for p in (db.folder / "results").iterdir() if p.is_dir()]
-    assert db.network.keeper._thread is None
+    assert db._workspace.network.keeper._thread is None
 
 
 def test_a_query_dropped_while_its_results_move(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +171,7 @@ def test_a_query_dropped_while_its_results_move(db: Pond, monkeypatch: pytest.Mo
     drop.start()
     go_on.set()
     drop.join(30)
-    assert db.network.keeper.settle()
+    assert db._workspace.network.keeper.settle()
     assert not [p for p in (db.folder / "results").iterdir() if p.is_dir()]
     assert list(db.status()["queries"]) == ["other"]
 

@@ -10,8 +10,8 @@ from millpond import Pond
 
 def small(place: Path) -> Pond:
     db = millpond.connect(place, auto_archive=False)
-    db.network.results.log._segment_bytes = 1  # a segment a tick
-    db.network.results.log._segments = 2
+    db._workspace.network.results.log._segment_bytes = 1  # a segment a tick
+    db._workspace.network.results.log._segments = 2
     return db
 
 
@@ -25,14 +25,14 @@ def test_numbers_go_on_and_readers_forget(tmp_path: Path) -> None:
             db.append("r", [(t, t)])
             db.advance("r", t + 1)
             db.tick()
-            reader.refresh()
-            most = max(most, reader.network.outlet("all").rows)
+            reader._workspace.refresh()
+            most = max(most, reader._workspace.network.outlet("all").rows)
         assert len(list((tmp_path / "pond" / "results").iterdir())) == 2
-        assert [db.network.outlet(n).next for n in ("one", "all")] == [1, 8]
-        assert db.network.outlet("all").rows == 2
+        assert [db._workspace.network.outlet(n).next for n in ("one", "all")] == [1, 8]
+        assert db._workspace.network.outlet("all").rows == 2
         assert most <= 4
-        assert reader.network.outlet("one").rows == 0
-        assert (reader.network.outlet("all").first, reader.network.outlet("all").next) == (6, 8)
+        assert reader._workspace.network.outlet("one").rows == 0
+        assert (reader._workspace.network.outlet("all").first, reader._workspace.network.outlet("all").next) == (6, 8)
     with small(tmp_path / "pond") as db:
         assert db.status()["queries"]["one"]["sent"] == 1
         cursor = db.resume("one", after=0)

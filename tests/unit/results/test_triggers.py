@@ -89,7 +89,7 @@ def receiver() -> Iterator[Receiver]:
 
 def opened(place: Path) -> Pond:
     db = millpond.connect(place, auto_archive=False)
-    db.triggers._options = QUICK
+    db._workspace.triggers._options = QUICK
     return db
 
 
@@ -122,7 +122,7 @@ def shown(db: Pond) -> list[dict[str, Any]]:
 
 
 def folder(db: Pond) -> str:
-    return db.catalog.query("q").folder
+    return db._workspace.catalog.query("q").folder
 
 
 # -- a callable in this process -------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_a_callable_ends_with_the_process(place: Path) -> None:
     with opened(place) as db:
         db.on("q", print)
     with opened(place) as db:
-        db.own()
+        db._workspace.own()
         assert shown(db) == []
 
 
@@ -228,7 +228,7 @@ def test_close_does_not_wait_for_ever(place: Path) -> None:
     db.on("q", hang)
     send(db, 1)
     assert inside.wait(PATIENCE)
-    db.triggers.close(timeout=0.01)
+    db._workspace.triggers.close(timeout=0.01)
     db.close()
     free.set()
 
@@ -304,7 +304,7 @@ def test_what_failed_before_a_restart_comes_after_it(place: Path, receiver: Rece
         assert shown(db)[0]["problem"] == f"{receiver.address} answered 500 Internal Server Error"
         assert shown(db)[0]["lag"] == 2
         receiver.answers = []
-        db.own()
+        db._workspace.own()
         until(lambda: shown(db)[0]["lag"] == 0)
     assert [e["vid"] for e in receiver.came][-2:] == [10, 20]
 
@@ -377,9 +377,9 @@ def test_a_crash_repeats_and_skips_nothing(place: Path, notes: Path, monkeypatch
         assert done.returncode == 9
     monkeypatch.delenv("DIE_AT")
     with opened(place) as db:
-        db.own()
+        db._workspace.own()
         until(lambda: shown(db)[0]["lag"] == 0)
-        end = db.network.outlet("q").next
+        end = db._workspace.network.outlet("q").next
     came = [int(line) for line in notes.read_text().split()]
     assert came.count(2) == 3
     assert sorted(set(came)) == list(range(end))
@@ -425,7 +425,7 @@ def test_a_dropped_query_drops_its_triggers(db: Pond, receiver: Receiver) -> Non
     until(lambda: [t["lag"] for t in shown(db)] == [0, 0, 0])
     db.sql("DROP CONTINUOUS QUERY q")
     assert [t["query"] for t in shown(db)] == ["other"]
-    assert db.catalog.triggers == {}
+    assert db._workspace.catalog.triggers == {}
     db.sql("CREATE CONTINUOUS QUERY q AS SELECT vid FROM r [NOW] SAMPLE REALTIME")
     db.on("q", receiver.address)
     send(db, 2)
@@ -457,7 +457,7 @@ def test_a_file_nobody_names_goes(place: Path) -> None:
     (place / "triggers").mkdir()
     (place / "triggers" / "q-99.json").write_text("{}")
     with opened(place) as db:
-        db.own()
+        db._workspace.own()
     assert list((place / "triggers").iterdir()) == []
 
 
@@ -466,11 +466,11 @@ def test_a_damaged_file_sends_again(place: Path, receiver: Receiver) -> None:
         db.on("q", receiver.address)
         send(db, 1, 2)
         until(lambda: len(receiver.came) == 2)
-        name = next(iter(db.catalog.triggers))
+        name = next(iter(db._workspace.catalog.triggers))
     (place / "triggers" / f"{name}.json").write_text("{")
     with opened(place) as db:
         assert shown(db)[0]["problem"].startswith("its position cannot be read, so results are sent again: ")
-        db.own()
+        db._workspace.own()
         until(lambda: len(receiver.came) == 4)
     assert [e["vid"] for e in receiver.came] == [10, 20, 10, 20]
 
@@ -602,7 +602,7 @@ def test_missed_rows_are_shown(db: Pond) -> None:
     for t in (1, 2, 3):
         send(db, t)
     until(lambda: shown(db)[0]["problem"] == "ValueError")
-    db.network.outlet("q").forget(2)
+    db._workspace.network.outlet("q").forget(2)
     until(lambda: tried[-1] == 30)  # no attempt is under way that began before
     stuck.set()
     until(lambda: shown(db)[0]["lag"] == 0)
@@ -612,4 +612,4 @@ def test_missed_rows_are_shown(db: Pond) -> None:
 
 def test_the_state_of_no_triggers(db: Pond) -> None:
     assert db.sql("SHOW TRIGGERS").columns == ["query", "do", "target", "state", "sent", "lag", "missed", "problem"]
-    assert isinstance(db.triggers, Triggers)
+    assert isinstance(db._workspace.triggers, Triggers)

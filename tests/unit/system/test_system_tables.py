@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import millpond
-from millpond.acts.show import SHOWN
 from millpond.clock import ManualClock
 from millpond.network.engine.watch import Underway
 from millpond.network.run.ticks import MOST_TICKS, TickLog
 from millpond.pond import Pond
 from millpond.query.system import SCHEMA
 from millpond.sql.parser import parse
+from millpond.statements.show import SHOWN
 from millpond.system.reference import markdown
 from millpond.system.registry import definitions
 
@@ -45,7 +45,7 @@ def db(tmp_path: Path) -> Iterator[Pond]:
         db.append("r", [(1, 3, 1), (2, 9, 12), (3, 9, 25)])
         db.tick()
         limit = time.monotonic() + 20
-        while db.triggers.states()[0].lag:  # so that two looks at it tell the same
+        while db._workspace.triggers.states()[0].lag:  # so that two looks at it tell the same
             assert time.monotonic() < limit
         yield db
 
@@ -135,7 +135,7 @@ def test_rows_of_a_system_table_can_be_kept(db: Pond) -> None:
 def test_one_statement_sees_one_state(db: Pond) -> None:
     """A table is made once for a statement: rows that arrive between two uses of it show in both or in neither."""
     seen = []
-    before = db.streams
+    before = db._workspace.streams
 
     def streams() -> dict[str, object]:
         seen.append(db.append("r", [(9, 9, 30 + len(seen))]))

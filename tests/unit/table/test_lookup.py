@@ -35,8 +35,8 @@ def history(order: np.ndarray) -> pa.Table:
 
 
 def stored(db: millpond.Pond) -> tuple[Store, pa.Schema]:
-    table = db.catalog.standard["h"]
-    return standard.StandardStore(db.folder, table, db.clock).store, arrow_schema(table.columns)
+    table = db._workspace.catalog.standard["h"]
+    return standard.StandardStore(db.folder, table, db._workspace.clock).store, arrow_schema(table.columns)
 
 
 def look(db: millpond.Pond, **keys: list[int]) -> pa.Table | None:

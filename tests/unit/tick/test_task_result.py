@@ -17,7 +17,7 @@ def test_results_go_from_process_to_process(tmp_path: Path) -> None:
         db.sql("CREATE CONTINUOUS QUERY q AS SELECT k FROM t [NOW] SAMPLE REALTIME")
         db.append("t", [("c", 3)])
         db.advance("t", 9)
-        tasks = db.next_tasks(force=True)
+        tasks = db._workspace.rounds.next_tasks(force=True)
         assert [type(task) for task in tasks] == [ShardTask, ArchiveTask]
         shard, files = results = [run_task(task, f"here-{i}") for i, task in enumerate(tasks)]
         assert isinstance(shard, ShardEvaluated)

@@ -61,7 +61,7 @@ def test_what_is_defined_already_goes_on(tmp_path: Path) -> None:
     with millpond.connect(tmp_path / "pond", privileged=False) as db:
         assert db.sql("SELECT here() AS p").rows() == [(os.getpid(),)]
         db.sql("INSERT INTO s SELECT * FROM f")
-        assert list(db.catalog.feeds) == ["s_from_f"]
+        assert list(db._workspace.catalog.feeds) == ["s_from_f"]
         for sql in ("DROP FEED s_from_f", "DROP SOURCE f", "DROP FUNCTION here"):
             db.sql(sql)
 

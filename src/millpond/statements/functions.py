@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from millpond.acts.ask import ask, plan_query
-from millpond.acts.privilege import require
 from millpond.catalog import Catalog, Function
 from millpond.errors import CatalogError, UnknownName, UnsupportedSql
 from millpond.query.allowed import OWN
@@ -27,15 +25,17 @@ from millpond.sql.dialect import DIALECT, read_tree, tokenize
 from millpond.sql.parser import parse
 from millpond.sql.rules import FUNCTIONS
 from millpond.sql.spark_functions import BUILT_IN
+from millpond.statements.ask import ask, plan_query
+from millpond.statements.privilege import require
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 KINDS = ("scalar", "aggregate", "table")
 _numbers = itertools.count(1)
 
 
-def create(pond: Pond, statement: st.CreateFunction) -> Result:
+def create(workspace: Workspace, statement: st.CreateFunction) -> Result:
     function = Function(
         statement.name.lower(),
         statement.kind,
@@ -44,11 +44,11 @@ def create(pond: Pond, statement: st.CreateFunction) -> Result:
         statement.python,
         statement.nulls,
     )
-    return _create(pond, function, find(statement.python, function.name), if_not_exists=statement.if_not_exists)
+    return _create(workspace, function, find(statement.python, function.name), if_not_exists=statement.if_not_exists)
 
 
 def create_from_python(
-    pond: Pond,
+    workspace: Workspace,
     name: str,
     body: Callable[..., Any] | str,
     arguments: Sequence[str | tuple[str, str]],
@@ -65,7 +65,7 @@ def create_from_python(
         wanted = "a list of columns, [(name, type), ...]" if kind == "table" else "a type"
         raise CatalogError(f'function "{name}" is a {kind} function: returns must be {wanted}')
     if isinstance(body, str):
-        require(pond.config, "a function in Python")
+        require(workspace.config, "a function in Python")
         place: str | None = body
         body = find(body, name)
     else:
@@ -83,31 +83,31 @@ def create_from_python(
         nulls,
         body=None if place else body,
     )
-    return _create(pond, function, body, if_not_exists=if_not_exists)
+    return _create(workspace, function, body, if_not_exists=if_not_exists)
 
 
 def _lowered(columns: Sequence[Column]) -> Schema:
     return Schema(tuple(Column(c.name.lower(), c.type) for c in columns))
 
 
-def _create(pond: Pond, function: Function, body: Callable[..., Any], *, if_not_exists: bool) -> Result:
+def _create(workspace: Workspace, function: Function, body: Callable[..., Any], *, if_not_exists: bool) -> Result:
     durable = function.python is not None
     if durable:
-        pond.own()
-    with pond.work:
+        workspace.own()
+    with workspace.work:
         name = function.name
-        if name in pond.catalog.functions:
+        if name in workspace.catalog.functions:
             if if_not_exists:
                 return Result(message=f'function "{name}" exists already')
             raise CatalogError(f'function "{name}" exists already', hint="Drop it first, or use IF NOT EXISTS.")
         _check_free(name, len(function.arguments))
         check(function, body)
-        made = pond.catalog.version + 1 if durable else next(_numbers)
-        catalog = pond.catalog.with_function(replace(function, reads=wants_reader(body), made=made))
+        made = workspace.catalog.version + 1 if durable else next(_numbers)
+        catalog = workspace.catalog.with_function(replace(function, reads=wants_reader(body), made=made))
         if durable:
-            pond.change_catalog(catalog)
+            workspace.change_catalog(catalog)
         else:
-            pond.catalog = catalog
+            workspace.catalog = catalog
     until = "" if durable else ", for this process only: it cannot be found as module:name"
     return Result(message=f'{_kind(function)} "{name}" created{until}')
 
@@ -130,19 +130,19 @@ def _check_free(name: str, arguments: int) -> None:
         raise CatalogError(f'"{name}" is a function or a word of Spark\'s SQL', hint="Take another name.")
 
 
-def drop(pond: Pond, statement: st.Drop) -> Result:
-    pond.refresh()
-    if statement.if_exists and statement.name.lower() not in pond.catalog.functions:
+def drop(workspace: Workspace, statement: st.Drop) -> Result:
+    workspace.refresh()
+    if statement.if_exists and statement.name.lower() not in workspace.catalog.functions:
         return Result(message=f'there is no function "{statement.name}"')
-    function = pond.catalog.function(statement.name)
+    function = workspace.catalog.function(statement.name)
     if function.python is None:
-        with pond.work:
-            pond.catalog = pond.catalog.without_function(function.name)
+        with workspace.work:
+            workspace.catalog = workspace.catalog.without_function(function.name)
         return Result(message=f'function "{function.name}" dropped')
-    pond.own()
-    with pond.work:
-        _check_unused(pond.catalog, function.name)
-        pond.change_catalog(pond.catalog.without_function(function.name))
+    workspace.own()
+    with workspace.work:
+        _check_unused(workspace.catalog, function.name)
+        workspace.change_catalog(workspace.catalog.without_function(function.name))
     return Result(message=f'function "{function.name}" dropped')
 
 
@@ -171,17 +171,17 @@ def _kind(function: Function) -> str:
     return {"scalar": "function", "aggregate": "aggregate", "table": "table function"}[function.kind]
 
 
-def reader(pond: Pond) -> Reader:
+def reader(workspace: Workspace) -> Reader:
     """A handle for table functions. It only selects, and not from functions that have one themselves: no circles."""
 
     def answer(query: str) -> Result:
         statements = parse(query)
         if len(statements) != 1 or not isinstance(statements[0], st.Select):
             raise UnsupportedSql("a function can only SELECT from the pond")
-        plan = plan_query(pond, statements[0].query, query)
+        plan = plan_query(workspace, statements[0].query, query)
         for function in plan.bound.functions.values():
             if function.reads:
                 raise UnsupportedSql(f'function "{function.name}" reads the pond and cannot be called by another')
-        return Result(ask(pond, plan))
+        return Result(ask(workspace, plan))
 
     return Reader(answer)

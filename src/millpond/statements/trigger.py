@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from millpond.acts.privilege import require
 from millpond.catalog import Trigger, folder_name
 from millpond.errors import CatalogError, counted
 from millpond.extensions import shown_location
@@ -14,38 +13,39 @@ from millpond.results.triggers.runner import check_columns
 from millpond.sinks.base import SinkKind
 from millpond.sinks.registry import SINKS, check_target
 from millpond.sql import statements as st
+from millpond.statements.privilege import require
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def create(pond: Pond, statement: st.CreateTrigger) -> Result:
+def create(workspace: Workspace, statement: st.CreateTrigger) -> Result:
     kind = SINKS.find(statement.kind, sql=statement.sql, span=statement.kind_place)
-    return _add(pond, statement.query, kind, statement.target, statement.options)
+    return _add(workspace, statement.query, kind, statement.target, statement.options)
 
 
-def on(pond: Pond, name: str, do: Callable[[dict[str, Any]], object] | str) -> None:
+def on(workspace: Workspace, name: str, do: Callable[[dict[str, Any]], object] | str) -> None:
     """What `Pond.on` does: a text is a durable trigger, a callable lives as long as the process."""
     if isinstance(do, str):
-        require(pond.config, "a trigger")
-        _add(pond, name, SINKS.find("post" if "://" in do else "python"), do, {})
+        require(workspace.config, "a trigger")
+        _add(workspace, name, SINKS.find("post" if "://" in do else "python"), do, {})
         return
     if not callable(do):
         raise CatalogError(
             f"{do!r} is neither a callable nor a text", hint="Give a function, an address or '<module>:<function>'."
         )
-    pond.own()
-    with pond.work:
-        query = pond.catalog.query(name)
+    workspace.own()
+    with workspace.work:
+        query = workspace.catalog.query(name)
         check_columns(query)
-        pond.triggers.add(query, pond.network.outlet(query.name).next, do)
+        workspace.triggers.add(query, workspace.network.outlet(query.name).next, do)
 
 
-def _add(pond: Pond, name: str, kind: SinkKind, target: str, options: Mapping[str, str]) -> Result:
+def _add(workspace: Workspace, name: str, kind: SinkKind, target: str, options: Mapping[str, str]) -> Result:
     """A durable trigger. It begins with the next result."""
-    pond.own()
-    with pond.work:
-        catalog = pond.catalog
+    workspace.own()
+    with workspace.work:
+        catalog = workspace.catalog
         query = catalog.query(name)
         check_columns(query)
         check_target(kind, target, options)
@@ -54,21 +54,21 @@ def _add(pond: Pond, name: str, kind: SinkKind, target: str, options: Mapping[st
                 f'"{query.name}" has a trigger to "{target}" already',
                 hint=f"Drop it first: ON {query.name} DO NOTHING.",
             )
-        start = pond.network.outlet(query.name).next
+        start = workspace.network.outlet(query.name).next
         folder = folder_name(query.name, catalog.made)
         trigger = Trigger(folder, query.name, query.folder, kind.name, target, start, dict(options))
-        pond.change_catalog(catalog.with_trigger(trigger))
+        workspace.change_catalog(catalog.with_trigger(trigger))
     return Result(message=f'from now on each result of "{query.name}" is {kind.done} {shown_location(target)}')
 
 
-def drop(pond: Pond, statement: st.DropTrigger) -> Result:
+def drop(workspace: Workspace, statement: st.DropTrigger) -> Result:
     """All triggers of a query go. A call under way ends by itself."""
-    pond.own()
-    with pond.work:
-        query = pond.catalog.query(statement.query)
-        count = pond.triggers.remove(query.folder)
-        changed = pond.catalog.without_triggers(query.folder)
-        count += len(pond.catalog.triggers) - len(changed.triggers)
-        if len(changed.triggers) < len(pond.catalog.triggers):
-            pond.change_catalog(changed)
+    workspace.own()
+    with workspace.work:
+        query = workspace.catalog.query(statement.query)
+        count = workspace.triggers.remove(query.folder)
+        changed = workspace.catalog.without_triggers(query.folder)
+        count += len(workspace.catalog.triggers) - len(changed.triggers)
+        if len(changed.triggers) < len(workspace.catalog.triggers):
+            workspace.change_catalog(changed)
     return Result(message=f'{counted(count, "trigger")} of "{query.name}" dropped')

@@ -24,32 +24,32 @@ from millpond.sql.translate import NotOnDuckDB
 from millpond.system.registry import SystemShelf, system_tables
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def select(pond: Pond, statement: st.Select) -> Result:
-    return Result(ask(pond, plan_query(pond, statement.query, statement.sql, statement.as_of)))
+def select(workspace: Workspace, statement: st.Select) -> Result:
+    return Result(ask(workspace, plan_query(workspace, statement.query, statement.sql, statement.as_of)))
 
 
-def plan_query(pond: Pond, query: exp.Expr, sql: str, as_of: int | str | None = None) -> Plan:
-    pond.refresh()
-    bound = bind(query, pond.catalog, sql, system=system_tables())
-    return _plan_bound(pond, bound, as_of)
+def plan_query(workspace: Workspace, query: exp.Expr, sql: str, as_of: int | str | None = None) -> Plan:
+    workspace.refresh()
+    bound = bind(query, workspace.catalog, sql, system=system_tables())
+    return _plan_bound(workspace, bound, as_of)
 
 
-def _plan_bound(pond: Pond, bound: Bound, as_of: int | str | None) -> Plan:
-    config = pond.config
-    with _while_it_is_there(pond, bound):
-        return make_plan(bound, SystemShelf(pond), engine=config.engine, large_rows=config.large_rows, as_of=as_of)
+def _plan_bound(workspace: Workspace, bound: Bound, as_of: int | str | None) -> Plan:
+    config = workspace.config
+    with _while_it_is_there(workspace, bound):
+        return make_plan(bound, SystemShelf(workspace), engine=config.engine, large_rows=config.large_rows, as_of=as_of)
 
 
 @contextmanager
-def _while_it_is_there(pond: Pond, bound: Bound) -> Iterator[None]:
+def _while_it_is_there(workspace: Workspace, bound: Bound) -> Iterator[None]:
     """When reading fails because a table was dropped meanwhile, say that, and not that its files are damaged."""
     try:
         yield
     except (OSError, EngineError):
-        catalog = catalog_file.load(pond.folder)  # a DROP writes the catalog first, and then deletes the files
+        catalog = catalog_file.load(workspace.folder)  # a DROP writes the catalog first, and then deletes the files
         there = {t.folder for t in catalog.streaming.values()} | {t.folder for t in catalog.standard.values()}
         there |= {q.folder for q in catalog.queries.values()}
         for use in bound.uses.values():
@@ -60,24 +60,24 @@ def _while_it_is_there(pond: Pond, bound: Bound) -> Iterator[None]:
         raise
 
 
-def ask(pond: Pond, plan: Plan) -> pa.Table:
-    with _while_it_is_there(pond, plan.bound):
-        rows = _locally(pond, plan) if plan.engine == "duckdb" else _on_spark(pond, plan)
+def ask(workspace: Workspace, plan: Plan) -> pa.Table:
+    with _while_it_is_there(workspace, plan.bound):
+        rows = _locally(workspace, plan) if plan.engine == "duckdb" else _on_spark(workspace, plan)
     return rows.rename_columns(list(plan.bound.names)) if rows.num_columns == len(plan.bound.names) else rows
 
 
-def _locally(pond: Pond, plan: Plan) -> pa.Table:
+def _locally(workspace: Workspace, plan: Plan) -> pa.Table:
     try:
-        return pond.local.run(plan, deadline=_deadline(pond), most=pond.local.memory).rows
+        return workspace.local.run(plan, deadline=_deadline(workspace), most=workspace.local.memory).rows
     except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
-        if pond.config.engine == "duckdb":
+        if workspace.config.engine == "duckdb":
             raise EngineError(
                 "this query cannot run on DuckDB", detail=str(refusal), hint="Leave the choice to millpond."
             ) from refusal
-        return _on_spark(pond, plan, str(refusal))
+        return _on_spark(workspace, plan, str(refusal))
 
 
-def _on_spark(pond: Pond, plan: Plan, reason: str = "") -> pa.Table:
+def _on_spark(workspace: Workspace, plan: Plan, reason: str = "") -> pa.Table:
     if plan.bound.functions:
         raise only_here(plan.bound, reason)
     from millpond.query.on_spark import run_on_spark
@@ -85,35 +85,37 @@ def _on_spark(pond: Pond, plan: Plan, reason: str = "") -> pa.Table:
 
     why = reason or plan.reason
     why = "the setting engine says so" if why == "asked for" else why
-    session = get_session(pond.config.spark_master, pond.config.spark_memory, why=why)
-    return run_on_spark(plan, session, _deadline(pond))  # from here: the time in which Spark starts is not the query's
+    session = get_session(workspace.config.spark_master, workspace.config.spark_memory, why=why)
+    return run_on_spark(
+        plan, session, _deadline(workspace)
+    )  # from here: the time in which Spark starts is not the query's
 
 
-def _deadline(pond: Pond) -> Deadline:
-    return Deadline(pond.config.query_time or None, "the query", "query_time")
+def _deadline(workspace: Workspace) -> Deadline:
+    return Deadline(workspace.config.query_time or None, "the query", "query_time")
 
 
-def explain_statement(pond: Pond, statement: st.Explain) -> Result:
+def explain_statement(workspace: Workspace, statement: st.Explain) -> Result:
     inner = statement.statement
     if not isinstance(inner, st.Select):
         raise UnsupportedSql("only a SELECT can be explained", sql=statement.sql, span=inner.span)
-    plan = plan_query(pond, inner.query, inner.sql, inner.as_of)
+    plan = plan_query(workspace, inner.query, inner.sql, inner.as_of)
     lines = explain(plan)
     if statement.analyze:
         begin = clock_time.perf_counter()
-        count, read = _measured(pond, plan)
+        count, read = _measured(workspace, plan)
         took = (clock_time.perf_counter() - begin) * 1000
         lines.append(f"ran: {counted(count, 'row')} in {took:.1f} ms{read}")
     return Result(pa.table({"plan": lines}))
 
 
-def _measured(pond: Pond, plan: Plan) -> tuple[int, str]:
+def _measured(workspace: Workspace, plan: Plan) -> tuple[int, str]:
     """How many rows a query gives, and in words what it really read."""
     if plan.engine == "duckdb":
         try:
-            answer = pond.local.run(plan, profile=True, deadline=_deadline(pond))
+            answer = workspace.local.run(plan, profile=True, deadline=_deadline(workspace))
             assert answer.bytes_read is not None, "a profiled run counts them"
             return answer.rows.num_rows, f", {counted(answer.bytes_read, 'byte')} of files read"
         except NotOnDuckDB as refusal:
-            return _on_spark(pond, plan, str(refusal)).num_rows, f", on Spark after all: {refusal}"
-    return _on_spark(pond, plan).num_rows, ""
+            return _on_spark(workspace, plan, str(refusal)).num_rows, f", on Spark after all: {refusal}"
+    return _on_spark(workspace, plan).num_rows, ""

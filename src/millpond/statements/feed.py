@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.acts.values import as_query, givable
 from millpond.catalog import Feed, StandardTable, StreamingTable, folder_name
 from millpond.errors import CatalogError, EngineError, SqlError, UnsupportedSql, counted
 from millpond.query.binding.bind import bind
@@ -20,17 +19,20 @@ from millpond.sql.dialect import tokenize
 from millpond.sql.parameters import marks_in
 from millpond.sql.parser import parse
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
+from millpond.statements.values import as_query, givable
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def reads_source(pond: Pond, query: exp.Expr) -> bool:
-    sources = pond.catalog.sources
+def reads_source(workspace: Workspace, query: exp.Expr) -> bool:
+    sources = workspace.catalog.sources
     return any(t.name.lower() in sources for t in query.find_all(exp.Table))
 
 
-def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | StandardTable, query: exp.Expr) -> Result:
+def create_feed(
+    workspace: Workspace, statement: st.Insert, target: StreamingTable | StandardTable, query: exp.Expr
+) -> Result:
     if not isinstance(target, StreamingTable):
         raise UnsupportedSql("a source can only flow into a streaming table", sql=statement.sql, span=statement.span)
     if next(marks_in(tokenize(statement.sql)), None) is not None:
@@ -41,7 +43,7 @@ def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | Stand
             sql=statement.sql,
             span=statement.span,
         )
-    bound = bind(query, pond.catalog, statement.sql, allow_sources=True)
+    bound = bind(query, workspace.catalog, statement.sql, allow_sources=True)
     if len(bound.uses) != 1 or _has_state(bound.tree):
         raise UnsupportedSql(
             "a feed takes each row by itself",
@@ -71,19 +73,19 @@ def create_feed(pond: Pond, statement: st.Insert, target: StreamingTable | Stand
         )
     name = f"{target.name}_from_{source.name}"
     text = statement.sql[statement.span.start : statement.span.end]
-    with pond.work:
-        if name in pond.catalog.feeds:
+    with workspace.work:
+        if name in workspace.catalog.feeds:
             raise CatalogError(f'feed "{name}" exists already', hint=f"Drop it first: DROP FEED {name}.")
-        folder = folder_name(name, pond.catalog.made)
-        pond.add_feed(Feed(name, target.name, source.name, tuple(wanted), text, folder))
+        folder = folder_name(name, workspace.catalog.made)
+        workspace.feeds.add(Feed(name, target.name, source.name, tuple(wanted), text, folder))
     return Result(message=f'feed "{name}" created: rows of "{source.name}" flow into "{target.name}"')
 
 
-def transform(pond: Pond, feed: Feed) -> Callable[[pa.Table], pa.Table]:
+def transform(workspace: Workspace, feed: Feed) -> Callable[[pa.Table], pa.Table]:
     """What a feed does to each batch of its source."""
     statement = parse(feed.sql)[0]
     assert isinstance(statement, st.Insert)
-    bound = bind(as_query(statement.query), pond.catalog, feed.sql, allow_sources=True)
+    bound = bind(as_query(statement.query), workspace.catalog, feed.sql, allow_sources=True)
     columns = list(feed.columns)
     if _is_whole(bound):
         return lambda rows: rows.rename_columns(columns)
@@ -93,7 +95,7 @@ def transform(pond: Pond, feed: Feed) -> Callable[[pa.Table], pa.Table]:
         raise UnsupportedSql(
             "this SELECT cannot run in a feed", detail=str(refusal), hint="Use simpler expressions."
         ) from refusal
-    local = pond.local
+    local = workspace.local
 
     def run(rows: pa.Table) -> pa.Table:
         try:

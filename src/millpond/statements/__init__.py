@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from millpond.acts import ask, change, continuous, define, functions, show, trigger
-from millpond.acts.privilege import require
 from millpond.errors import SqlError
 from millpond.result import Result
 from millpond.sql import statements as st
+from millpond.statements import ask, change, continuous, define, functions, show, trigger
+from millpond.statements.privilege import require
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
-_ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
+_ACTS: dict[type[st.Statement], Callable[[Workspace, Any], Result]] = {
     st.Select: ask.select,
     st.Explain: ask.explain_statement,
     st.Insert: change.insert,
@@ -38,16 +38,16 @@ _ACTS: dict[type[st.Statement], Callable[[Pond, Any], Result]] = {
 }
 
 
-def run(pond: Pond, statement: st.Statement) -> Result:
+def run(workspace: Workspace, statement: st.Statement) -> Result:
     """Carry out a statement; an error about it says where in its text."""
-    require(pond.config, statement.privilege)
-    before = pond.catalog
+    require(workspace.config, statement.privilege)
+    before = workspace.catalog
     try:
-        result = _ACTS[type(statement)](pond, statement)
+        result = _ACTS[type(statement)](workspace, statement)
     except SqlError as error:
         if error.span is None:
             raise
         raise error.at(statement.sql, error.span) from error.__cause__
-    if pond.owned and pond.catalog is not before:
-        pond.settle()
+    if workspace.owned and workspace.catalog is not before:
+        workspace.rounds.settle()
     return result

@@ -17,14 +17,14 @@ from millpond.schema import Column, Schema
 from millpond.sql import statements as st
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def create(pond: Pond, statement: st.CreateQuery) -> Result:
-    pond.own()
+def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
+    workspace.own()
     noun = "streaming view" if statement.view else "continuous query"
-    with pond.work:
-        catalog = pond.catalog
+    with workspace.work:
+        catalog = workspace.catalog
         if statement.if_not_exists and catalog.relation(statement.name) is not None:
             return Result(message=f'"{statement.name}" exists already')
         name = statement.name.lower()
@@ -45,14 +45,14 @@ def create(pond: Pond, statement: st.CreateQuery) -> Result:
         if statement.start is not None:
             query = replace(query, start=to_ticks(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
         query = replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog))
-        query = _with_columns(pond, query, prepared, statement)
-        pond.change_catalog(catalog.with_query(query))
+        query = _with_columns(workspace, query, prepared, statement)
+        workspace.change_catalog(catalog.with_query(query))
         try:
-            pond.network.note_definitions()
+            workspace.network.note_definitions()
         except BaseException:
-            _remove(pond, query)
+            _remove(workspace, query)
             raise
-    _begin(pond, query)
+    _begin(workspace, query)
     return Result(message=f'{noun} "{name}" created')
 
 
@@ -66,28 +66,30 @@ def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
     return query
 
 
-def _begin(pond: Pond, query: ContinuousQuery) -> None:
+def _begin(workspace: Workspace, query: ContinuousQuery) -> None:
     """Take up a new query now, if no tick is under way, so that one that cannot begin is not made."""
-    pond.settle()
-    failure = pond.network.failure(query)
+    workspace.rounds.settle()
+    failure = workspace.network.failure(query)
     if failure is not None:
-        with pond.work:
-            _remove(pond, query)
+        with workspace.work:
+            _remove(workspace, query)
         raise CatalogError(f'query "{query.name}" cannot begin', detail=failure)
 
 
-def _remove(pond: Pond, query: ContinuousQuery) -> None:
-    pond.change_catalog(pond.catalog.without_query(query.name))
-    pond.network.note_definitions()
+def _remove(workspace: Workspace, query: ContinuousQuery) -> None:
+    workspace.change_catalog(workspace.catalog.without_query(query.name))
+    workspace.network.note_definitions()
 
 
 def _reads(prepared: Prepared) -> tuple[str, ...]:
     return tuple(dict.fromkeys(u.table.name for u in prepared.bound.uses.values()))
 
 
-def _with_columns(pond: Pond, query: ContinuousQuery, prepared: Prepared, statement: st.CreateQuery) -> ContinuousQuery:
+def _with_columns(
+    workspace: Workspace, query: ContinuousQuery, prepared: Prepared, statement: st.CreateQuery
+) -> ContinuousQuery:
     """The query with the columns of its result: those it selects, and the instant."""
-    found = pond.network.columns(prepared)
+    found = workspace.network.columns(prepared)
     names = [c.name for c in found]
     for name in names:
         if name == INSTANT or names.count(name) > 1 or name.startswith("_"):
@@ -104,10 +106,10 @@ def _with_columns(pond: Pond, query: ContinuousQuery, prepared: Prepared, statem
     return replace(query, columns=Schema((*found, Column(INSTANT, kind))))
 
 
-def alter(pond: Pond, statement: st.AlterQuery) -> Result:
-    pond.own()
-    with pond.work:
-        catalog = pond.catalog
+def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
+    workspace.own()
+    with workspace.work:
+        catalog = workspace.catalog
         query = _named(catalog, statement.name, view=statement.view)
         changed = replace(query, made=query.made + 1)
         if statement.window is not None:
@@ -119,9 +121,9 @@ def alter(pond: Pond, statement: st.AlterQuery) -> Result:
             changed = replace(changed, history=statement.history)
         prepare(changed, catalog)
         check_readers(catalog, catalog.with_query(changed), query.name)
-        pond.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
-        pond.network.note_definitions()
-    return Result(message=f'{pond.catalog.kind(query.name)} "{query.name}" altered')
+        workspace.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
+        workspace.network.note_definitions()
+    return Result(message=f'{workspace.catalog.kind(query.name)} "{query.name}" altered')
 
 
 def check_readers(before: Catalog, after: Catalog, name: str) -> None:
@@ -152,39 +154,39 @@ def window_text(window: st.Window) -> str:
     return f"[{columns}{' ' if columns else ''}ROWS {window.rows}{f' WITHIN {interval}' if interval else ''}]"
 
 
-def pause(pond: Pond, statement: st.PauseQuery) -> Result:
+def pause(workspace: Workspace, statement: st.PauseQuery) -> Result:
     """A paused query sends nothing and holds nothing. On resume it continues from the current watermark."""
-    pond.own()
-    with pond.work:
-        query = _named(pond.catalog, statement.name, view=statement.view)
-        failed = pond.network.failure(query) is not None
-        if not statement.pause and pond.network.acknowledge(query) and not query.paused and not failed:
-            pond.network.note_definitions()
+    workspace.own()
+    with workspace.work:
+        query = _named(workspace.catalog, statement.name, view=statement.view)
+        failed = workspace.network.failure(query) is not None
+        if not statement.pause and workspace.network.acknowledge(query) and not query.paused and not failed:
+            workspace.network.note_definitions()
             return Result(message=f'the missing results of "{query.name}" are acknowledged')
         if query.paused == statement.pause and not failed:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
         changed = replace(query, paused=statement.pause, made=query.made + 1, start=None)
-        pond.change_catalog(replace(pond.catalog.with_query(changed), made=pond.catalog.made))
+        workspace.change_catalog(replace(workspace.catalog.with_query(changed), made=workspace.catalog.made))
         if not statement.pause:
-            pond.network.begin_anew(query)
-        pond.network.note_definitions()
+            workspace.network.begin_anew(query)
+        workspace.network.note_definitions()
     return Result(message=f'"{query.name}" {"paused" if statement.pause else "resumed"}')
 
 
-def drop(pond: Pond, statement: st.Drop) -> Result:
-    catalog: Catalog = pond.catalog
+def drop(workspace: Workspace, statement: st.Drop) -> Result:
+    catalog: Catalog = workspace.catalog
     if statement.if_exists and catalog.relation(statement.name) is None:
         return Result(message=f'there is no {statement.kind} "{statement.name}"')
     query = _named(catalog, statement.name, view=statement.kind == "streaming view")
     kind = statement.kind
-    outlet = pond.network.outlet(query.name)
-    pond.change_catalog(catalog.without_query(query.name))
-    pond.network.note_definitions()
-    pond.network.discard_results(outlet)
+    outlet = workspace.network.outlet(query.name)
+    workspace.change_catalog(catalog.without_query(query.name))
+    workspace.network.note_definitions()
+    workspace.network.discard_results(outlet)
     return Result(message=f'{kind} "{query.name}" dropped')
 
 
-def explain(pond: Pond, statement: st.ExplainQuery) -> Result:
-    pond.refresh()
-    query = _named(pond.catalog, statement.name, view=statement.view)
-    return Result(pa.table({"plan": explain_query(pond.network, query)}))
+def explain(workspace: Workspace, statement: st.ExplainQuery) -> Result:
+    workspace.refresh()
+    query = _named(workspace.catalog, statement.name, view=statement.view)
+    return Result(pa.table({"plan": explain_query(workspace.network, query)}))

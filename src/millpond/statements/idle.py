@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from millpond.result import Result
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def declare(pond: Pond, name: str, idle: bool) -> Result:
+def declare(workspace: Workspace, name: str, idle: bool) -> Result:
     """Declare a table idle, or not; the next row that it accepts ends it too."""
-    pond.own()
-    with pond.work:
-        catalog = pond.catalog
+    workspace.own()
+    with workspace.work:
+        catalog = workspace.catalog
         definition = catalog.streaming_table(name)
-        table = pond.stream(definition.name)
+        table = workspace.stream(definition.name)
         with table.lock:
             changed = replace(definition, idle=table.next_row if idle else None)
             if changed != definition:
-                pond.change_catalog(replace(catalog.with_streaming(changed), made=catalog.made))
-        pond.stream(definition.name)
+                workspace.change_catalog(replace(catalog.with_streaming(changed), made=catalog.made))
+        workspace.stream(definition.name)
     return Result(message=f'streaming table "{definition.name}" is {"idle" if idle else "active"}')

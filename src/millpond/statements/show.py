@@ -18,7 +18,7 @@ from millpond.system.registry import Reading, system_tables
 from millpond.system.tables import POSTGRES, STANDARD, STREAMING
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ SHOWN = {
 }
 
 
-def show(pond: Pond, statement: st.Show) -> Result:
-    pond.refresh()
+def show(workspace: Workspace, statement: st.Show) -> Result:
+    workspace.refresh()
     shown = SHOWN[statement.kind]
-    table = Reading(pond).table(shown.table)
+    table = Reading(workspace).table(shown.table)
     rows = [
         {n: _line(row[n]) if n == "problem" else row[n] for n in shown.columns}
         for row in table.to_pylist()
@@ -67,13 +67,15 @@ def _line(text: str | None) -> str | None:
     return text.splitlines()[0] if text else None
 
 
-def describe_relation(pond: Pond, statement: st.Describe) -> Result:
-    pond.refresh()
+def describe_relation(workspace: Workspace, statement: st.Describe) -> Result:
+    workspace.refresh()
     schema, _, plain = statement.name.lower().rpartition(".")
     name = find_system_table(plain, system_tables(), sql=statement.sql, span=statement.span).name if schema else plain
-    found = [row for row in Reading(pond).rows("columns") if row["table"] == name]
+    found = [row for row in Reading(workspace).rows("columns") if row["table"] == name]
     if not found:
-        raise UnknownName("table", statement.name, _describable(pond.catalog), sql=statement.sql, span=statement.span)
+        raise UnknownName(
+            "table", statement.name, _describable(workspace.catalog), sql=statement.sql, span=statement.span
+        )
     columns = {"column": "name", "type": "type", "note": "note"}
     return Result(pa.table({to: pa.array([row[n] for row in found], pa.string()) for to, n in columns.items()}))
 

@@ -34,14 +34,14 @@ from millpond.table.stream import StreamTable
 from millpond.table.work import read_file
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def take_back(pond: Pond, name: str, value: int | str) -> Result:
-    pond.own()
-    with pond.round, pond.work:  # no tick may be under way: it would have read the table beyond the new time
-        definition = pond.catalog.streaming_table(name)
-        table = pond.stream(definition.name)
+def take_back(workspace: Workspace, name: str, value: int | str) -> Result:
+    workspace.own()
+    with workspace.round, workspace.work:  # no tick may be under way: it would have read the table beyond the new time
+        definition = workspace.catalog.streaming_table(name)
+        table = workspace.stream(definition.name)
         time = to_ticks(value, definition)
         if table.now is None or time > table.now:
             stands = "has no time yet" if table.now is None else f"stands at {definition.shown(table.now)}"
@@ -49,31 +49,31 @@ def take_back(pond: Pond, name: str, value: int | str) -> Result:
                 f'table "{definition.name}" {stands}; SET NOW only takes time back',
                 hint="A heartbeat moves time on: advance() in Python.",
             )
-        renewed = _renew_queries(pond, definition.name, time)
+        renewed = _renew_queries(workspace, definition.name, time)
         reach("now.before_frame")
-        intake = pond.intake(definition.name)
+        intake = workspace.intake(definition.name)
         beyond = table.next_row
         intake.take_back(time)
         reach("now.after_frame")
-        pond.network.take_back(definition.name)
-        moved = _move_rows(pond, table, later(time, definition.unit.ticks(definition.lateness)), beyond)
+        workspace.network.take_back(definition.name)
+        moved = _move_rows(workspace, table, later(time, definition.unit.ticks(definition.lateness)), beyond)
     queries = f"; begun anew: {', '.join(renewed)}" if renewed else ""
     return Result(
         message=f'now of "{definition.name}" is {definition.shown(time)}; {counted(moved, "row")} rejected{queries}'
     )
 
 
-def _renew_queries(pond: Pond, table: str, time: int) -> list[str]:
+def _renew_queries(workspace: Workspace, table: str, time: int) -> list[str]:
     """Queries that have passed `time` get a new folder: to the network they are new."""
-    catalog: Catalog = pond.catalog
+    catalog: Catalog = workspace.catalog
     passed: list[ContinuousQuery] = []
     for query in catalog.queries.values():
-        complete = pond.network.outlet(query.name).progress.complete
+        complete = workspace.network.outlet(query.name).progress.complete
         if table in bases(query.name, catalog) and complete is not None and complete > time:
             passed.append(query)
     if not passed:
         return []
-    outlets = [pond.network.outlet(query.name) for query in passed]
+    outlets = [workspace.network.outlet(query.name) for query in passed]
     for query in passed:
         new = replace(query, folder=folder_name(query.name, catalog.made), made=query.made + 1, start=None)
         catalog = catalog.with_query(new)
@@ -81,16 +81,16 @@ def _renew_queries(pond: Pond, table: str, time: int) -> list[str]:
             rest = {key: t for key, t in catalog.triggers.items() if key != trigger.name}
             again = replace(trigger, name=folder_name(query.name, catalog.made), folder=new.folder, start=0)
             catalog = replace(catalog, triggers=rest).with_trigger(again)
-        pond.triggers.restart(query.folder, new)
-    pond.change_catalog(catalog)
+        workspace.triggers.restart(query.folder, new)
+    workspace.change_catalog(catalog)
     for outlet in outlets:
-        pond.network.discard_results(outlet)
+        workspace.network.discard_results(outlet)
     return [query.name for query in passed]
 
 
-def _move_rows(pond: Pond, table: StreamTable, latest: int, beyond: int) -> int:
+def _move_rows(workspace: Workspace, table: StreamTable, latest: int, beyond: int) -> int:
     """Move rows later than `latest`, of those numbered below `beyond`, to the rejected rows. Returns how many."""
-    pond.archive_in_place()
+    workspace.rounds.archive()
     schema = arrow_schema(table.stored)
     column = table.definition.time_column
     found = []
@@ -102,13 +102,13 @@ def _move_rows(pond: Pond, table: StreamTable, latest: int, beyond: int) -> int:
         found.append(rows.filter(pa.array(far)))
     moved = pa.concat_tables(found).sort_by(SEQ) if found else schema.empty_table()
     if moved.num_rows:
-        pond.intake(table.definition.name).reject_stored(moved.drop_columns([SEQ]), latest)
+        workspace.intake(table.definition.name).reject_stored(moved.drop_columns([SEQ]), latest)
         reach("now.before_commit")
-        pond.network.forget_checkpoints(table.definition.name)
+        workspace.network.forget_checkpoints(table.definition.name)
         add, remove = rewrite(table.rows, table.stored, integers(moved[SEQ]), without_rows)
-        clock = pond.clock
+        clock = workspace.clock
         table.rows.commit(
             add=add, remove=remove, operation="DELETE", now_ms=clock.micros() // 1000, age=clock.monotonic()
         )
-        pond.network.refill_windows(table.definition.name)
+        workspace.network.refill_windows(table.definition.name)
     return int(moved.num_rows)

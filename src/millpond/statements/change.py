@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.acts.ask import ask, plan_query
-from millpond.acts.define import no_table
-from millpond.acts.feed import create_feed, reads_source
-from millpond.acts.values import as_query, givable
 from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
 from millpond.connectors import postgres
@@ -22,27 +18,31 @@ from millpond.result import Result
 from millpond.schema import SEQ, DataType, Schema, with_seq
 from millpond.sql import statements as st
 from millpond.sql.literals import LiteralRows
+from millpond.statements.ask import ask, plan_query
+from millpond.statements.define import no_table
+from millpond.statements.feed import create_feed, reads_source
+from millpond.statements.values import as_query, givable
 from millpond.table.rewrite import Change, rewrite, with_values, without_rows
 from millpond.table.store import Store
 
 if TYPE_CHECKING:
-    from millpond.pond import Pond
+    from millpond.workspace.workspace import Workspace
 
 
-def insert(pond: Pond, statement: st.Insert) -> Result:
-    pond.own()
-    target = pond.catalog.relation(statement.table)
+def insert(workspace: Workspace, statement: st.Insert) -> Result:
+    workspace.own()
+    target = workspace.catalog.relation(statement.table)
     if target is None:
-        pond.catalog.streaming_table(statement.table)  # raises, with the nearest name
+        workspace.catalog.streaming_table(statement.table)  # raises, with the nearest name
     if isinstance(target, Source):
         raise UnsupportedSql(f'source "{target.name}" cannot be inserted into', hint="Rows only come out of a source.")
     assert target is not None
     query = as_query(statement.query)
-    if reads_source(pond, query):
-        return create_feed(pond, statement, target, query)
+    if reads_source(workspace, query):
+        return create_feed(workspace, statement, target, query)
     wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
     _type_nulls(query, [target.columns.find(c, target.name).type for c in wanted])
-    rows = ask(pond, plan_query(pond, query, statement.sql))
+    rows = ask(workspace, plan_query(workspace, query, statement.sql))
     if statement.rows is not None:
         rows = _typed(statement.rows, rows.schema)
     if rows.num_columns != len(wanted):
@@ -55,9 +55,9 @@ def insert(pond: Pond, statement: st.Insert) -> Result:
         )
     rows = rows.rename_columns(wanted)
     if isinstance(target, StandardTable):
-        count = insert_standard(pond, target, rows)
+        count = insert_standard(workspace, target, rows)
         return Result(message=f"{counted(count, 'row')} inserted")
-    receipt = pond.intake(target.name).offer(rows)
+    receipt = workspace.intake(target.name).offer(rows)
     warn_malformed(receipt)
     return Result(message=_told(receipt))
 
@@ -73,7 +73,7 @@ def _typed(rows: LiteralRows, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
+def insert_standard(workspace: Workspace, target: StandardTable, rows: Any) -> int:
     """Add rows to a standard table; a row that cannot be converted is an error and nothing is added."""
     offer = to_batch(rows, target.columns, target.name)
     if offer.bad:
@@ -85,18 +85,18 @@ def insert_standard(pond: Pond, target: StandardTable, rows: Any) -> int:
     table = pa.Table.from_batches([offer.batch])
     if target.postgres is not None:
         return postgres.insert(target.postgres, target.postgres_table or target.name, table)
-    with pond.work:
-        return pond.standard(pond.catalog.standard_table(target.name)).insert(table)
+    with workspace.work:
+        return workspace.standard(workspace.catalog.standard_table(target.name)).insert(table)
 
 
-def delete(pond: Pond, statement: st.Delete) -> Result:
-    count = _change(pond, statement, _rows_of(statement.table), statement.where, {})
+def delete(workspace: Workspace, statement: st.Delete) -> Result:
+    count = _change(workspace, statement, _rows_of(statement.table), statement.where, {})
     return Result(message=f"{counted(count, 'row')} deleted")
 
 
-def update(pond: Pond, statement: st.Update) -> Result:
+def update(workspace: Workspace, statement: st.Update) -> Result:
     assignments = {name.lower(): value for name, value in statement.assignments}
-    count = _change(pond, statement, _rows_of(statement.table), statement.where, assignments)
+    count = _change(workspace, statement, _rows_of(statement.table), statement.where, assignments)
     return Result(message=f"{counted(count, 'row')} updated")
 
 
@@ -105,16 +105,16 @@ def _rows_of(table: str) -> exp.Select:
 
 
 def _change(
-    pond: Pond,
+    workspace: Workspace,
     statement: st.Update | st.Delete,
     select: exp.Select,
     where: exp.Expr | None,
     assignments: dict[str, exp.Expr],
 ) -> int:
-    pond.own()
-    target = pond.catalog.relation(statement.table)
+    workspace.own()
+    target = workspace.catalog.relation(statement.table)
     if target is None or isinstance(target, Source):
-        raise no_table(pond, statement.table, statement)
+        raise no_table(workspace, statement.table, statement)
     if isinstance(target, StandardTable) and target.postgres is not None:
         raise UnsupportedSql(f'"{target.name}" lives in PostgreSQL', hint="Change its rows there.")
     for name, value in assignments.items():
@@ -127,31 +127,31 @@ def _change(
         select = select.select(exp.alias_(exp.cast(value.copy(), str(column.type), dialect="spark"), name))
     if where is not None:
         select = select.where(where.copy())
-    with pond.round, pond.work:  # no tick may read the files that are rewritten
+    with workspace.round, workspace.work:  # no tick may read the files that are rewritten
         if isinstance(target, StreamingTable):
-            pond.archive_in_place()
-            table = pond.stream(target.name)
+            workspace.rounds.archive()
+            table = workspace.stream(target.name)
             store, columns = table.rows, table.stored
             # Rows that arrive from here on are not part of this statement.
             select = select.where(f"{SEQ} < {store.manifest.current.position}")
         else:
-            target = pond.catalog.standard_table(target.name)
-            store, columns = pond.standard(target).store, with_seq(target.columns)
-        rows = ask(pond, plan_query(pond, select, statement.sql)).sort_by(SEQ)
+            target = workspace.catalog.standard_table(target.name)
+            store, columns = workspace.standard(target).store, with_seq(target.columns)
+        rows = ask(workspace, plan_query(workspace, select, statement.sql)).sort_by(SEQ)
         if rows.num_rows:
             wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
             rows = rows.select(wanted.names).cast(wanted) if assignments else rows
             if isinstance(target, StreamingTable):  # before, lest a crash leave windows with rows that are gone
-                pond.network.forget_checkpoints(target.name)
-            _rewrite(pond, store, columns, rows, with_values(rows) if assignments else without_rows)
+                workspace.network.forget_checkpoints(target.name)
+            _rewrite(workspace, store, columns, rows, with_values(rows) if assignments else without_rows)
             if isinstance(target, StreamingTable):
-                pond.network.refill_windows(target.name)
+                workspace.network.refill_windows(target.name)
         return int(rows.num_rows)
 
 
-def _rewrite(pond: Pond, store: Store, columns: Schema, rows: pa.Table, change: Change) -> None:
+def _rewrite(workspace: Workspace, store: Store, columns: Schema, rows: pa.Table, change: Change) -> None:
     add, remove = rewrite(store, columns, integers(rows[SEQ]), change)
-    clock = pond.clock
+    clock = workspace.clock
     reach("update.before_commit")
     store.commit(add=add, remove=remove, operation="UPDATE", now_ms=clock.micros() // 1000, age=clock.monotonic())
     reach("update.after_commit")

@@ -1,0 +1,127 @@
+"""Rounds: a tick of the network and the archive work that is due, planned together, run by workers, committed together.
+
+Whoever holds `round` has the only round there is: the pipeline, a tick in this process, a statement that rewrites the archive.
+It may be held for as long as evaluations take. `work` is taken inside it, for moments, to plan and to commit.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from millpond.clock import Clock
+from millpond.config import Config
+from millpond.durable import delete_folder, disk_errors
+from millpond.network.run.network import Network
+from millpond.network.run.tick_plan import TickPlan
+from millpond.table.keeper import Keeper, Round
+from millpond.table.stream import StreamTable
+from millpond.table.work import CompactTask
+from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_task
+
+
+class Host(Protocol):
+    """What rounds ask of their pond."""
+
+    folder: Path
+    clock: Clock
+    config: Config
+    work: threading.RLock
+    network: Network
+
+    def streams(self) -> dict[str, StreamTable]:
+        """All streaming tables, opened."""
+
+
+class Rounds:
+    """Every method but `delete_folder` and `settle` is for the holder of `round`."""
+
+    def __init__(self, host: Host) -> None:
+        self.round = threading.RLock()
+        self._host = host
+        age = round(host.config.block_age.total_seconds() * 1e6)
+        self._keeper = Keeper(host.clock, host.config.block_rows, age)
+        self._archiving: Round | None = None
+        self._plan: TickPlan | None = None  # of the network, whose tasks were handed out last
+        self._deleting: list[Path] = []  # folders of dropped tables, which a round under way may still use
+
+    def tick(self) -> None:
+        """Evaluate the continuous queries in this process."""
+        with self.round, disk_errors(self._host.folder):
+            self._host.network.tick()
+
+    def archive(self) -> None:
+        """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
+        with self.round, disk_errors(self._host.folder):
+            goal = self.all_archived()
+            reached = False
+            while tasks := self.next_tasks(force=True):
+                if reached and not any(isinstance(task, CompactTask) for task in tasks):
+                    break  # the rest was appended meanwhile
+                name = f"here-{uuid.uuid4().hex[:8]}"
+                self.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
+                reached = goal()
+
+    def all_archived(self) -> Callable[[], bool]:
+        """Tells whether the rows accepted by now are in the archive, as far as their tables are still there."""
+        ends = [(t, t.next_row, t.next_rejected) for t in self._host.streams().values() if t.damage is None]
+        return lambda: all(
+            not t.writing or (t.rows.tail.start >= rows and t.rejected.tail.start >= rejected)
+            for t, rows, rejected in ends
+        )
+
+    def next_tasks(self, *, force: bool) -> Sequence[Work]:
+        """Called by the holder of the round: what is due now. Shards of continuous queries first, then the archive."""
+        self._host.network.advance_idle_tables()
+        plan = self._host.network.plan()
+        if plan is not None and not plan.tasks:
+            self._host.network.finish(
+                plan, []
+            )  # needs no worker; at once, so that its rows can be archived in this round
+            plan = None
+        self._plan = plan
+        with self._host.work:
+            self._delete_dropped()
+            tables = list(self._host.streams().values())
+            self._keeper.expire(tables)
+            self._keeper.clean(tables)
+            self._archiving = self._keeper.plan(tables, force=force)
+        return [*(plan.tasks if plan is not None else ()), *self._archiving.tasks]
+
+    def commit_results(self, results: Sequence[TaskResult]) -> None:
+        """Called by the holder of the round: what came out of the tasks last handed out."""
+        assert self._archiving is not None
+        plan, self._plan = self._plan, None
+        if plan is not None:
+            self._host.network.finish(plan, [r.path for r in results if isinstance(r, ShardEvaluated)])
+        files = [r.files for r in results if isinstance(r, FilesWritten)]
+        with self._host.work:
+            if files:
+                self._keeper.commit(self._archiving, files, self._host.streams().values())
+            self._delete_dropped()
+
+    def settle(self) -> None:
+        """After a change of definitions, without `work`: take them up now. If a round is under way, the next one does."""
+        if self.round.acquire(blocking=False):
+            try:
+                self._host.network.take_up_definitions()
+                with self._host.work:
+                    self._delete_dropped()
+            finally:
+                self.round.release()
+
+    def delete_folder(self, folder: Path) -> None:
+        """Delete the folder of a dropped table, once no round uses it any more."""
+        self._deleting.append(folder)
+
+    def close(self) -> None:
+        """No round follows."""
+        self._delete_dropped()
+
+    def _delete_dropped(self) -> None:
+        """As the holder of the round, when none of its tasks runs."""
+        while self._deleting:
+            delete_folder(self._deleting.pop(), self._host.folder)

@@ -1,0 +1,295 @@
+"""The workspace: an open pond as statements and stages see it. It wires the stages together.
+
+    rows -> ingest -> table (log, tail, archive) <- query <- SQL
+                          ^ rounds: continuous queries and archive work, by the pipeline (Spark) or in this process
+
+Threads. Any thread may ask and append. `round` is held by a round from plan to commit, and by whoever rewrites the archive:
+there is one at a time, and it may take as long as evaluations do. `work` guards definitions and commits; it is held for moments
+by a round and for as long as it takes by a statement that changes definitions. Asking and appending wait for neither. Who needs
+both takes `round` first. A table's own lock orders its appends. The writer lock of the folder is taken at the first change,
+never to read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+from typing import Any
+
+from millpond import catalog_file
+from millpond.catalog import Catalog, StandardTable
+from millpond.clock import Clock
+from millpond.config import Config
+from millpond.durable import disk_errors
+from millpond.errors import IntakeError, JavaMissing, PondError, TypeMismatch, UnknownPosition
+from millpond.ingest.feed import FeedRunner
+from millpond.ingest.intake import Intake
+from millpond.lock import WriterLock, is_written
+from millpond.network.run.network import Network
+from millpond.process import ProcessBound
+from millpond.query.bounds import to_ticks
+from millpond.query.local import Local
+from millpond.query.shelf import TableShelf
+from millpond.results.delivery import Cursor, Subscription
+from millpond.results.outlet import Outlet
+from millpond.results.triggers.supervisor import Triggers
+from millpond.table.standard import StandardStore
+from millpond.table.stream import StreamTable
+from millpond.tick.pipeline import Pipeline
+from millpond.workspace.feeds import Feeds
+from millpond.workspace.rounds import Rounds
+from millpond.workspace.tables import OpenTables
+
+
+class Workspace(ProcessBound):
+    """Made by `Pond`, which is what a user holds."""
+
+    def __init__(self, folder: Path, config: Config, clock: Clock) -> None:
+        self.folder = folder.resolve()
+        self.config = config
+        self.clock = clock
+        self.work = threading.RLock()
+        self.catalog = catalog_file.load(self.folder)
+        self.local = Local(self.folder, memory=config.query_memory)
+        self._lock = WriterLock(self.folder)
+        self.tables = OpenTables(
+            self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room
+        )
+        self.feeds = Feeds(self)
+        self.shelf = TableShelf(self)
+        self.network = Network(self)
+        self.rounds = Rounds(self)
+        self.round = self.rounds.round
+        self.triggers = Triggers(self.network, self.folder / "triggers", clock)
+        self._pipeline: Pipeline | None = None
+        self._owned = False
+        self._closed = False
+
+    # -- the writer -------------------------------------------------------------------------------------------------
+
+    @property
+    def owned(self) -> bool:
+        """Whether this process is the writer."""
+        return self._owned
+
+    def own(self) -> None:
+        """Become the writer, if not yet."""
+        if self._owned:
+            return
+        with self.work, disk_errors(self.folder):
+            if self._owned:
+                return
+            self.check_open()
+            self._lock.acquire()
+            try:
+                with self.tables.lock:
+                    self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
+                self.tables.become_writer()
+                self.network.become_writer()
+            except BaseException:
+                self.tables.close()
+                self._lock.release()
+                raise
+            with self.tables.lock:  # a refresh under way ends first: from now on only we change the catalog
+                self._owned = True
+            self.triggers.sync()
+
+    @property
+    def written(self) -> bool:
+        """Whether a process writes the pond, this one or another."""
+        return self._owned or is_written(self.folder)
+
+    def refresh(self) -> None:
+        """As a reader, take in what the writer did."""
+        if self._owned:
+            return
+        with self.tables.lock, disk_errors(self.folder):
+            while not self._owned:
+                self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
+                try:
+                    self.tables.refresh()
+                    self.network.load()
+                except OSError:
+                    if catalog_file.load(self.folder).version == self.catalog.version:
+                        raise
+                else:
+                    if not self.tables.damaged or catalog_file.load(self.folder).version == self.catalog.version:
+                        return
+                # A table may have been dropped while we opened it: look again.
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise PondError(f'pond "{self.folder.name}" is closed', hint="Open it again with millpond.connect.")
+
+    def close(self) -> None:
+        """Stop feeds and pipeline and release the folder. Everything accepted is durable already."""
+        if self._closed:
+            return
+        self._closed = True
+        self.feeds.close()
+        self.triggers.close()
+        if self._pipeline is not None:
+            self._pipeline.stop()
+        with self.round, self.work:  # who waits for results may be evaluating
+            self.rounds.close()
+            self.tables.close()
+            self.network.close()
+        self.local.close()
+        self._lock.release()
+        self._owned = False
+        # Spark's callback threads outlive us; they must not keep the embedded DuckDB alive into interpreter exit.
+        self._pipeline = None
+        del self.local
+
+    # -- definitions ------------------------------------------------------------------------------------------------
+
+    def change_catalog(self, catalog: Catalog) -> None:
+        """Make a new catalog durable and current."""
+        catalog_file.save(catalog, self.folder)
+        self.catalog = catalog
+        if self._owned:
+            self.triggers.sync()
+
+    def rename(self, catalog: Catalog, name: str, to: str) -> None:
+        """Make a catalog current in which the table `name` is called `to`."""
+        with self.tables.renaming(name, to):
+            catalog_file.save(catalog, self.folder)
+            self.catalog = catalog
+        if self._owned:
+            self.triggers.sync()
+
+    # -- tables -----------------------------------------------------------------------------------------------------
+
+    def streams(self) -> dict[str, StreamTable]:
+        """All streaming tables, opened."""
+        return self.tables.streams()
+
+    def stream(self, name: str) -> StreamTable:
+        """A streaming table, opened."""
+        return self.tables.stream(name)
+
+    def intake(self, name: str) -> Intake:
+        """Where rows of a streaming table are offered."""
+        return self.tables.intake(name)
+
+    def standard(self, definition: StandardTable) -> StandardStore:
+        """The store of a standard table."""
+        return self.tables.standard(definition)
+
+    def feed(self, name: str) -> FeedRunner | None:
+        """A feed, if it was started in this process."""
+        return self.feeds.running(name)
+
+    def result(self, name: str) -> Outlet | None:
+        """What a continuous query has sent, if there is one of that name."""
+        return self.network.outlet(name) if name in self.catalog.queries else None
+
+    def time(self, name: str) -> Any:
+        """The watermark of a table, or the frontier of a continuous query, as a value of the time column."""
+        query = self.catalog.queries.get(name.lower())
+        if query is not None:
+            return query.table.value(self.network.outlet(name).progress.complete)
+        table = self.stream(name)
+        return table.definition.value(table.now)
+
+    def heartbeat(self, name: str, time: int, rows: int) -> None:
+        """A heartbeat, in ticks, unless the table has accepted more than `rows` rows."""
+        intake = self.intake(name)
+        with intake.table.lock:
+            if intake.table.next_row == rows:
+                intake.advance(time, follows=True)
+
+    def _make_room(self, table: StreamTable) -> None:
+        """Called before each append: keep the tail within its bound, starting the pipeline when it is worth it."""
+        tail = table.rows.tail
+        c = self.config
+        if c.auto_archive and self._pipeline is None and tail.rows >= c.block_rows * table.definition.shards:
+            with contextlib.suppress(JavaMissing):
+                self.start()
+        waiting = threading.Event()
+        while tail.bytes > c.tail_bytes:
+            self.check_open()
+            pipeline = self._pipeline
+            if pipeline is None or not pipeline.alive:
+                reason = pipeline.error if pipeline is not None else None
+                raise IntakeError(
+                    f'the tail of table "{table.definition.name}" is full ({tail.bytes >> 20} MB)',
+                    detail=f"Nothing is archiving it{f': {reason}' if reason else ''}.",
+                    hint="Start the pipeline with start(), or call archive().",
+                )
+            pipeline.wake()
+            waiting.wait(0.05)
+
+    # -- the pipeline -----------------------------------------------------------------------------------------------
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline, if this process has started one."""
+        return self._pipeline
+
+    def start(self) -> None:
+        """Start the pipeline and the feeds, as far as they do not run."""
+        self.own()
+        with self.work:
+            if self._pipeline is None or not self._pipeline.alive:
+                c = self.config
+                folder = self.folder / "run"
+                self._pipeline = Pipeline(self.rounds, folder, c.tick.total_seconds(), c.spark_master, c.spark_memory)
+                self._pipeline.start()
+            self.feeds.start_all()
+
+    def tick(self) -> None:
+        """Evaluate the continuous queries: by the pipeline if it runs, else in this process."""
+        self.own()
+        if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
+            self._pipeline.beat()
+        else:
+            self.rounds.tick()
+
+    def archive(self, timeout: float) -> None:
+        """Archive what was accepted so far: by the pipeline if it runs, else in this process."""
+        self.own()
+        if self._pipeline is not None and self._pipeline.alive:
+            self._pipeline.flush(timeout, self.rounds.all_archived())
+        else:
+            self.rounds.archive()
+
+    # -- results ----------------------------------------------------------------------------------------------------
+
+    def subscription(self, query: str, after: int | None, since: Any) -> Subscription:
+        cursor = self.cursor(query, after, since)
+        if self._owned or not is_written(self.folder):
+            self.start()
+        return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed, self._meanwhile)
+
+    def _meanwhile(self) -> None:
+        """While Spark starts, who waits for results has the queries evaluated here; if it cannot start, he is told."""
+        pipeline = self._pipeline
+        if pipeline is None or self._closed:
+            return
+        if pipeline.error is not None:
+            raise pipeline.error
+        if pipeline.alive and not pipeline.ready.is_set():
+            with self.round:
+                if not self._closed:
+                    self.rounds.tick()
+
+    def cursor(self, query: str, after: int | None, since: Any) -> Cursor:
+        """Over the results of a query after a position, or since a time; without both from the next one on."""
+        outlet = self.network.outlet(query)
+        if after is not None and (not isinstance(after, int) or isinstance(after, bool) or after < -1):
+            raise TypeMismatch(
+                f"{after!r} is not a position in the results of a query",
+                detail="A position is a whole number: that of the last result one has; -1 is before the first.",
+                hint="Give what `position` of a cursor or of fetched results was.",
+            )
+        if after is not None and since is not None:
+            raise TypeMismatch("results begin after a position or since a time, not both", hint="Give one of them.")
+        if after is not None and after >= outlet.next:
+            raise UnknownPosition(outlet.query.name, after, outlet.next)
+        if since is not None:
+            number = outlet.first_number(to_ticks(since, outlet.query.table))
+        else:
+            number = outlet.next if after is None else after + 1
+        return Cursor(lambda: self.network.outlet(query), number, self.refresh)
