@@ -58,7 +58,7 @@ def test_a_feed_that_cannot_be_written_down_leaves_nothing(
         (tmp_path / "in").mkdir()
         db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
         with monkeypatch.context() as patch:
-            patch.setattr(millpond.Pond, "change_catalog", fail)
+            patch.setattr("millpond.workspace.workspace.Workspace.change_catalog", fail)
             with pytest.raises(millpond.DiskFull):
                 db.sql("INSERT INTO z SELECT a, t FROM s")
         assert db.status()["feeds"] == {}

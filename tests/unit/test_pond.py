@@ -262,7 +262,7 @@ def test_archiving_ends_while_others_append(db: Pond, monkeypatch: pytest.Monkey
         db.append("s", [(9, 1)])
         return plan(force=force)
 
-    monkeypatch.setattr(db, "next_tasks", busy)
+    monkeypatch.setattr(db._workspace.rounds, "next_tasks", busy)
     if statement:
         db.sql(statement)
     else:
@@ -278,7 +278,7 @@ def test_a_creation_that_failed_can_be_repeated(db: Pond, monkeypatch: pytest.Mo
         raise millpond.DiskFull("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(db, "change_catalog", fail)
+        patch.setattr(db._workspace, "change_catalog", fail)
         with pytest.raises(millpond.DiskFull):
             db.sql("CREATE TABLE st AS SELECT 1 AS a")
     db.sql("CREATE TABLE st AS SELECT 2 AS a")
@@ -314,7 +314,7 @@ def test_a_name_that_lost_its_table_takes_no_rows(db: Pond) -> None:
     stale = db._workspace.catalog.standard["st"]
     db.sql("ALTER TABLE st RENAME TO new")
     with pytest.raises(MillpondError):
-        insert_standard(db, stale, [(1,)])
+        insert_standard(db._workspace, stale, [(1,)])
     db.sql("INSERT INTO new VALUES (2)")
     assert db.sql("SELECT * FROM new").rows() == [(2,)]
 
@@ -336,7 +336,7 @@ def test_a_reader_is_told_that_the_table_was_dropped(db: Pond, monkeypatch: pyte
             refresh()
             db.sql("DROP TABLE s")
 
-        monkeypatch.setattr(reader, "refresh", and_then_drop)
+        monkeypatch.setattr(reader._workspace, "refresh", and_then_drop)
         with pytest.raises(millpond.CatalogError, match='table "s" was dropped'):
             reader.sql("SELECT * FROM s WHERE n = 'x'")
 

@@ -141,7 +141,7 @@ def test_one_statement_sees_one_state(db: Pond) -> None:
         seen.append(db.append("r", [(9, 9, 30 + len(seen))]))
         return before()  # type: ignore[return-value]
 
-    db.streams = streams  # type: ignore[method-assign,assignment]
+    db._workspace.streams = streams  # type: ignore[method-assign,assignment]
     found = db.sql(
         "SELECT a.rows, b.rows FROM millpond.tables a JOIN millpond.tables b ON a.name = b.name WHERE a.name = 'r'"
     )
