@@ -113,10 +113,6 @@ SPARK_PARTS = {"spark", "tick"}
 HEAVY = ["pyspark", "pandas", "deltalake"]
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "common", "core", "helpers", "helper"}
 LONGEST_MODULE = 500
-# Longer ones, and why. The list may only become shorter.
-LONGER_MODULES = {
-    "millpond.pond": "the public face and the engine behind it are still one class",
-}
 
 
 @dataclass(frozen=True)
@@ -344,10 +340,7 @@ def test_names_say_something(package: str) -> None:
 @pytest.mark.parametrize("path", [*sources("millpond"), *sources("linear_road")], ids=module_name)
 def test_modules_can_be_read_at_one_sitting(path: Path) -> None:
     lines = len(path.read_text().splitlines())
-    if module_name(path) in LONGER_MODULES:
-        assert lines > LONGEST_MODULE, "it is short enough now: take it off LONGER_MODULES"
-    else:
-        assert lines <= LONGEST_MODULE, f"{lines} lines: it has more than one reason to change; split it"
+    assert lines <= LONGEST_MODULE, f"{lines} lines: it has more than one reason to change; split it"
 
 
 def test_modules_that_may_be_longer_exist() -> None:

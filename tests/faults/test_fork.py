@@ -27,7 +27,9 @@ QUERY = "CREATE CONTINUOUS QUERY q AS SELECT k, t FROM r [NOW] SAMPLE REALTIME"
 
 @pytest.fixture
 def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[millpond.Pond]:
-    monkeypatch.setattr("millpond.workspace.workspace.Workspace.start", lambda _: None)  # a subscriber needs no Spark here
+    monkeypatch.setattr(
+        "millpond.workspace.workspace.Workspace.start", lambda _: None
+    )  # a subscriber needs no Spark here
     with millpond.connect(tmp_path / "pond", auto_archive=False) as pond:
         pond.sql(f"{TABLE}; {QUERY}")
         pond.append("r", [(k, k) for k in range(100)])
