@@ -16,14 +16,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.arrow import arrow_schema
-from millpond.errors import EngineError
+from millpond.errors import EngineError, LimitExceeded
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant
 from millpond.query.plan import Fetched, Plan, ordered
 from millpond.query.relation import SPARK, as_now, through_window, united
 from millpond.schema import Schema, with_seq
-from millpond.spark.session import is_live, lost, spark_message
+from millpond.spark.session import is_live, lost, spark_message, took_too_much
 from millpond.sql.spark_text import check_spark_text
 from millpond.table.store import tail_table
 
@@ -49,6 +49,13 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
             raise KeyboardInterrupt from None
         if (death := lost(session, error)) is not None:
             raise death from error  # not tried again: it may be this query that took all the memory
+        if took_too_much(error):
+            raise LimitExceeded(
+                "the query takes more memory than Spark has",
+                setting="spark_memory",
+                detail="A result may take half of it.",
+                hint="Ask for fewer rows or columns, or raise setting spark_memory before Spark starts.",
+            ) from error
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
         raise
@@ -64,12 +71,13 @@ def _cancelled_by(deadline: Deadline | None, session: SparkSession, tag: str) ->
     if deadline is None:
         yield
         return
-    session.addTag(tag)
+    context = session.sparkContext  # a tag of the session would be known only to the thread that made it
+    context.addJobTag(tag)
     try:
-        with deadline.stopping(lambda: session.interruptTag(tag)):
+        with deadline.stopping(lambda: context.cancelJobsWithTag(tag)):
             yield
     finally:
-        session.removeTag(tag)
+        context.removeJobTag(tag)
 
 
 def _was_interrupted(error: BaseException) -> bool:

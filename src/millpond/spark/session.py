@@ -151,6 +151,8 @@ def get_session(
         builder = SparkSession.builder.master(master).appName("millpond").config("spark.driver.memory", memory)
         settings = {**_SETTINGS, **SPARK_SETTINGS}
         settings["spark.sql.shuffle.partitions"] = str(partitions or os.cpu_count() or 2)
+        # By default it is as large as our heap: a large result would end the JVM instead of the query.
+        settings["spark.driver.maxResultSize"] = half_of(memory)
         for key, value in settings.items():
             builder = builder.config(key, value)
         before = signal.getsignal(signal.SIGINT)
@@ -242,6 +244,21 @@ def _leave_to_parent() -> None:
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def half_of(memory: str) -> str:
+    """Half of a size of memory in Spark's words; one that is not understood is left to Spark.
+
+    >>> half_of("1g"), half_of("1500m"), half_of("3GB")
+    ('512m', '750m', '1536m')
+    """
+    match = re.fullmatch(r"(\d+)\s*([mgt])i?b?", memory.strip().lower())
+    return f"{int(match[1]) * {'m': 1, 'g': 1 << 10, 't': 1 << 20}[match[2]] // 2}m" if match else memory
+
+
+def took_too_much(error: BaseException) -> bool:
+    """Whether Spark ended a query because of the memory it takes."""
+    return any(sign in str(error) for sign in ("spark.driver.maxResultSize", "OutOfMemoryError", "Java heap space"))
 
 
 def spark_message(error: BaseException) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkRuntimeError
 
 import millpond
+from millpond.query.deadline import Deadline
 from millpond.query.on_spark import run_on_spark
 from millpond.sql.parser import parse
 from millpond.sql.statements import Select
@@ -41,3 +45,69 @@ def test_ctrl_c_is_not_taken_for_a_failed_query(interrupted: bool, error: type[B
         plan = plan_query(db, statement.query, statement.sql)
         with pytest.raises(error):
             run_on_spark(plan, session)
+
+
+class Failing:
+    """A session whose queries fail in Spark."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        self.sparkContext = self
+        self.tags: list[str] = []
+        self.cancelled = threading.Event()
+
+    def addJobTag(self, tag: str) -> None:
+        self.tags.append(tag)
+
+    def removeJobTag(self, tag: str) -> None:
+        self.tags.remove(tag)
+
+    def cancelJobsWithTag(self, tag: str) -> None:
+        assert self.tags == [tag]
+        self.cancelled.set()
+
+    def sql(self, _text: str) -> Failing:
+        return self
+
+    def toArrow(self) -> None:
+        if not self.message:
+            assert self.cancelled.wait(10)
+        raise PySparkRuntimeError(self.message or "job was cancelled")
+
+
+@pytest.fixture
+def _alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millpond.query.on_spark.lost", lambda *_: None)
+
+
+def run(folder: Path, session: Any, deadline: Deadline | None = None) -> None:
+    with millpond.connect(folder) as db:
+        statement = parse("SELECT 1 AS one")[0]
+        assert isinstance(statement, Select)
+        run_on_spark(plan_query(db, statement.query, statement.sql), session, deadline)
+
+
+@pytest.mark.usefixtures("_alive")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Total size of serialized results (1 GiB) is bigger than spark.driver.maxResultSize",
+        "java.lang.OutOfMemoryError",
+    ],
+)
+def test_a_query_that_takes_too_much_memory_names_the_setting(message: str, tmp_path: Path) -> None:
+    with pytest.raises(millpond.LimitExceeded) as caught:
+        run(tmp_path, Failing(message))
+    assert str(caught.value) == (
+        "the query takes more memory than Spark has\nDetail: A result may take half of it.\n"
+        "Hint: Ask for fewer rows or columns, or raise setting spark_memory before Spark starts."
+    )
+    assert caught.value.setting == "spark_memory"
+
+
+@pytest.mark.usefixtures("_alive")
+def test_a_deadline_cancels_the_jobs_of_its_query(tmp_path: Path) -> None:
+    session = Failing("")
+    with pytest.raises(millpond.LimitExceeded, match=r"took longer than 0\.05 seconds"):
+        run(tmp_path, session, Deadline(timedelta(milliseconds=50)))
+    assert session.tags == []
