@@ -20,6 +20,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import gc
 import os
 import sys
 import weakref
@@ -61,6 +62,7 @@ def keep_for_ever(thing: object) -> None:
 
 def _disable_inherited() -> None:
     global _inherited, _process
+    gc.freeze()  # nor may objects in cycles that nobody refers to any more be destroyed here, whenever memory is asked for
     parent, _process = _process, os.getpid()
     for thing in list(_living):
         _inherited = True

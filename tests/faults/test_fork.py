@@ -253,3 +253,25 @@ def test_a_child_ends_like_any_process(tmp_path: Path) -> None:
 def test_a_pond_cannot_be_pickled(db: millpond.Pond) -> None:
     with pytest.raises(millpond.PondError, match="an open pond cannot be sent to another process"):
         pickle.dumps(db)
+
+
+GARBAGE = """
+import gc, os, sys, duckdb, millpond
+gc.disable()
+for _ in range(3):
+    connection = duckdb.connect()
+    cycle = [connection, connection.cursor().sql("SELECT sum(range) FROM range(3000000)").to_arrow_table()]
+    cycle.append(cycle)
+    del connection, cycle
+child = os.fork()
+if child == 0:
+    gc.enable()
+    gc.collect()
+    os._exit(0)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+def test_garbage_of_the_parent_is_not_destroyed_in_a_child() -> None:
+    done = subprocess.run([sys.executable, "-c", GARBAGE], check=False, timeout=60, capture_output=True)
+    assert done.returncode == 0, done.stderr
