@@ -42,7 +42,7 @@ def test_ctrl_c_is_not_taken_for_a_failed_query(interrupted: bool, error: type[B
     with millpond.connect(tmp_path) as db:
         statement = parse("SELECT 1 AS one")[0]
         assert isinstance(statement, Select)
-        plan = plan_query(db, statement.query, statement.sql)
+        plan = plan_query(db._workspace, statement.query, statement.sql)
         with pytest.raises(error):
             run_on_spark(plan, session)
 
@@ -84,7 +84,7 @@ def run(folder: Path, session: Any, deadline: Deadline | None = None) -> None:
     with millpond.connect(folder) as db:
         statement = parse("SELECT 1 AS one")[0]
         assert isinstance(statement, Select)
-        run_on_spark(plan_query(db, statement.query, statement.sql), session, deadline)
+        run_on_spark(plan_query(db._workspace, statement.query, statement.sql), session, deadline)
 
 
 @pytest.mark.usefixtures("_alive")
