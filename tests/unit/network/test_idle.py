@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 import millpond
 from millpond import CatalogError, Pond, UnknownName
+from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
+from millpond.network.plan.graph import bases
+from millpond.network.run.idle import targets
+from millpond.schema import Schema
 
 JOIN = "CREATE CONTINUOUS QUERY {} AS SELECT {}.v, {}.v AS w FROM {} [INTERVAL 10], {} [INTERVAL 10] SAMPLE INTERVAL 1"
 
@@ -210,7 +217,49 @@ def test_what_cannot_be_idle(db: Pond) -> None:
     with pytest.raises(millpond.SqlSyntaxError) as syntax:
         db.sql("ALTER STREAMING TABLE a SET IDEL")
     assert str(syntax.value) == (
-        'expected RANGE, LATENESS, IDLE or ACTIVE after SET, but found "IDEL"\n'
+        'expected RANGE, LATENESS, AHEAD, NOW, IDLE or ACTIVE after SET, but found "IDEL"\n'
         "line 1: ALTER STREAMING TABLE a SET IDEL\n                                    ^^^^\n"
         'Hint: Did you mean "IDLE"?'
     )
+
+
+# -- whom an idle table follows, against the sentence that says so ---------------------------------------------------------
+
+
+@some.composite
+def settings_of_tables(draw: some.DrawFn) -> tuple[Catalog, dict[str, Any]]:
+    """Tables, idle or not, with their times; queries over them, some paused, some over another query."""
+    columns = Schema.of([("v", "INT"), ("t", "BIGINT")])
+    tables, streams = {}, {}
+    for name in "abcd":
+        rows = draw(some.integers(0, 2))
+        idle = draw(some.one_of(some.none(), some.integers(0, 2)))
+        tables[name] = StreamingTable(name, columns, "t", name, shards=1, idle=idle)
+        now = draw(some.one_of(some.none(), some.integers(0, 9)))
+        streams[name] = SimpleNamespace(definition=tables[name], next_row=rows, now=now)
+    queries: dict[str, ContinuousQuery] = {}
+    for number in range(draw(some.integers(0, 4))):
+        reads = draw(some.lists(some.sampled_from([*tables, *queries]), min_size=1, max_size=3, unique=True))
+        query = ContinuousQuery(
+            f"q{number}", "", "rstream", None, columns, "q", tuple(reads), paused=draw(some.booleans())
+        )
+        queries[query.name] = query
+    return Catalog(streaming=tables, queries=queries), streams
+
+
+@given(settings_of_tables())
+def test_an_idle_table_follows_the_slowest_of_the_others(given_tables: tuple[Catalog, dict[str, Any]]) -> None:
+    catalog, streams = given_tables
+    idle = {name for name, table in catalog.streaming.items() if table.idle == streams[name].next_row}
+    expected: dict[str, int] = {}
+    for name in idle:
+        wanted = []
+        for query in catalog.queries.values():
+            read = bases(query.name, catalog)
+            others = [streams[other].now for other in read - idle]
+            if name in read and not query.paused and others and None not in others:
+                wanted.append(min(others))
+        now = streams[name].now
+        if wanted and (now is None or now < max(wanted)):
+            expected[name] = max(wanted)
+    assert targets(catalog, streams.__getitem__) == expected
