@@ -29,8 +29,8 @@ _NAN = "NaN"  # in a key: to SQL all of them are one value, to Python none equal
 
 
 class KeySlots:
-    """Numbers keys 0, 1, 2, ... in order of first appearance. One integer column goes through a hash table of arrays;
-    any other key through a dictionary of the distinct keys of a batch."""
+    """Numbers keys 0, 1, 2, ...: the new keys of each batch get the next numbers, within a batch in any order. One integer
+    column goes through a hash table of arrays; any other key through a dictionary of the distinct keys of a batch."""
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self.size = 0
