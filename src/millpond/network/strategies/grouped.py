@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT, StreamingTable
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, counted
 from millpond.event_time import Progress
 from millpond.network.aggregates.shape import Shape
 from millpond.network.plan.prepared import Prepared
@@ -243,4 +243,4 @@ class GroupedStrategy(Strategy):
     def state(self) -> Iterator[Held]:
         groups = self._groups
         if groups is not None:
-            yield Held(f"{self.holds} of {groups.rows} groups", groups.rows, groups.bytes, groups)
+            yield Held(f"{self.holds} of {counted(groups.rows, 'group')}", groups.rows, groups.bytes, groups)

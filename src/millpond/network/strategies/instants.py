@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT, StreamingTable
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, counted
 from millpond.event_time import NEVER, Progress, event_times, sort_by_time
 from millpond.network.engine.stream_operators import send
 from millpond.network.plan.clauses import Refusal, key_columns, only
@@ -329,7 +329,7 @@ class InstantStrategy(Strategy):
 
     def state(self) -> Iterator[Held]:
         for number, slots in enumerate(self._slots.values()):
-            what = f"partitioned window{f' {number + 1}' if number else ''}, {slots.rows.slots.size} keys"
+            what = f"partitioned window{f' {number + 1}' if number else ''}, {counted(slots.rows.slots.size, 'key')}"
             yield Held(what, slots.rows.rows, slots.rows.bytes, slots)
         if self._before is not None:
             yield Held("result at the last instant", self._before.num_rows, self._before.nbytes, self._before)

@@ -13,6 +13,7 @@ from typing import Self
 from sqlglot import exp
 
 from millpond.catalog import StreamingTable
+from millpond.errors import counted
 from millpond.event_time import NEVER, Progress
 from millpond.network.plan.clauses import Refusal, selected_columns
 from millpond.network.plan.prepared import Prepared
@@ -77,7 +78,9 @@ class KeyedStrategy(SelectStrategy):
     def state(self) -> Iterator[Held]:
         if self._window is not None:
             rows = self._window.rows
-            yield Held(f"partitioned window, {rows.slots.size} keys, shared", rows.rows, rows.bytes, self._window)
+            yield Held(
+                f"partitioned window, {counted(rows.slots.size, 'key')}, shared", rows.rows, rows.bytes, self._window
+            )
 
     def checkpoints(self) -> Iterator[Checkpoint]:
         use = self.prepared.streams[0]
