@@ -589,6 +589,32 @@ def test_a_foreign_commit_while_the_pond_is_open(pond: Path) -> None:
         assert ids(db, "u") == list(range(30))
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda log: shutil.rmtree(log), 'archive folder "standard/names-2" has no log'),
+        (lambda log: [p.unlink() for p in log.iterdir()], 'archive folder "standard/names-2" has no first commit'),
+    ],
+)
+def test_an_archive_without_its_log(pond: Path, damage: Callable[[Path], object], message: str) -> None:
+    damage(standard(pond))
+    with open_pond(pond) as db:
+        with pytest.raises(CorruptBlock) as damaged:
+            ids(db, "names")
+        assert str(damaged.value) == f"{message}\nHint: Restore it from a copy."
+        assert ids(db) == list(range(30))
+
+
+def test_rejected_rows_that_cannot_be_read_concern_the_whole_table(pond: Path) -> None:
+    """The log holds rows of both: without one of the archives nobody knows which of them are still to be shown."""
+    commit = next(pond.glob("tables/t-*/rejected/_delta_log/*.json"))
+    flip(commit, 40)
+    with open_pond(pond) as db:
+        for table in ("t", "t_rejected"):
+            with pytest.raises(CorruptBlock, match=r'^archive commit "0+.json" of "t-0/rejected"'):
+                db.sql(f"SELECT * FROM {table}")
+
+
 # -- results --------------------------------------------------------------------------------------------------------
 
 
@@ -702,6 +728,77 @@ def test_a_missing_first_file_of_the_result_log(pond: Path, results: Path, monke
         assert db.status()["queries"]["q"]["problem"].splitlines()[0] == (
             "results 0 to 29 are missing from the result log"
         )
+
+
+def test_a_reader_is_told_of_a_missing_end_of_the_result_log(pond: Path, results: Path) -> None:
+    cut_last(results)
+    with open_pond(pond) as db:
+        assert db.status()["queries"]["q"]["problem"] == "the end of the result log is missing"
+
+
+def test_kept_results_that_are_missing(pond: Path, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of old results are gone with their folder, and nothing in it can tell."""
+    monkeypatch.setattr("millpond.results.outlet.KEPT_BYTES", 100)
+    with open_pond(pond) as db:
+        for at in (40, 50):
+            db.append("r", [{"at": at, "id": at}])
+            db.advance("r", at + 5)
+            db.tick()
+            assert db._workspace.network.keeper.settle()
+        position = db._workspace.network.outlet("q").archive.position  # type: ignore[union-attr]
+        assert position > 0
+        db.append("r", [{"at": 60, "id": 60}])
+        db.advance("r", 65)
+        db.tick()
+        assert db._workspace.network.keeper.settle()
+        position = db._workspace.network.state.archived[db._workspace.catalog.queries["q"].folder]
+    folder = next(results.glob("q-*"))
+    shutil.rmtree(folder)
+    with open_pond(pond) as db:
+        problem = db.status()["queries"]["q"]["problem"]
+        assert problem == (
+            f'kept results of "{folder.name}" are missing\n'
+            f"Detail: Results up to number {position - 1} were in files, and now up to number -1.\n"
+            f'Hint: Restore "{folder}" from a copy, or drop the query and create it again.'
+        )
+        with pytest.raises(CorruptBlock, match="kept results of"):
+            db.resume("q").fetch()
+        assert ids(db, "u") == list(range(30))
+
+
+@pytest.mark.parametrize("how", ["flip", "folder"])
+def test_a_damaged_last_result(pond: Path, how: str) -> None:
+    """Differences to a wrong result would be wrong: the query stops."""
+    standard(pond)
+    with open_pond(pond) as db:
+        db.sql(
+            "CREATE CONTINUOUS QUERY d AS SELECT ISTREAM t.id, n.name FROM t [INTERVAL 50] JOIN names n ON t.id % 3 = n.id "
+            "SAMPLE REALTIME"
+        )
+        db.append("t", rows(30, 2))
+        db.advance("t", 40)
+        db.tick()
+    (path,) = (pond / "before").iterdir()
+    if how == "flip":
+        flip(path, 100)
+        why = "Its checksum does not match its contents."
+    else:
+        path.unlink()
+        path.mkdir()
+        why = f"[Errno 21] Is a directory: '{path}'"
+    with open_pond(pond) as db:
+        db.append("t", rows(40, 1))
+        db.advance("t", 50)
+        db.tick()
+        assert db.status()["queries"]["d"]["problem"] == (
+            f'the last result of query "d" cannot be read\nDetail: {path}: {why}\n'
+            "Hint: Restore the file from a copy, or let the query begin anew: RESUME it."
+        )
+        db.sql("RESUME CONTINUOUS QUERY d")
+        db.append("t", rows(50, 2))
+        db.advance("t", 60)
+        db.tick()
+        assert db.status()["queries"]["d"]["problem"] is None
 
 
 # -- the folder -----------------------------------------------------------------------------------------------------

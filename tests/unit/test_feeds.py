@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import millpond
+from tests.faults.ledger import wait_until
 
 
 @pytest.fixture
@@ -114,3 +115,20 @@ def test_a_poisonous_row_is_rejected_alone(db: millpond.Pond, tmp_path: Path) ->
         shown = db.sql("SHOW FEEDS")
         assert shown.columns == ["name", "source", "table", "state", "rejected", "problem", "sql"]
         assert [row[:-1] for row in shown.rows()] == [("z_from_s", "s", "z", "running", 1, None)]
+
+
+def test_a_feed_that_cannot_start_does_not_keep_others_from_it(db: millpond.Pond, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1,1\n")
+    with db:
+        db.sql("CREATE STREAMING TABLE y (a INT, t BIGINT) TIMESTAMP BY t")
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        for table in ("y", "z"):
+            db.sql(f"INSERT INTO {table} SELECT a, t FROM s")
+            wait_until(lambda t=table: len(db.sql(f"SELECT * FROM {t}")) == 1, "the row")  # type: ignore[misc]
+    next((tmp_path / "pond").glob("feeds/y_*/files.journal")).write_text("")
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as again:
+        again._workspace.own()
+        with pytest.raises(millpond.CorruptBlock, match='the journal of source "s" has no file 1'):
+            again._workspace.feeds.start_all()
+        assert again.status()["feeds"]["z_from_s"]["state"] == "running"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from millpond.catalog import REJECTED_COLUMNS, REJECTED_SUFFIX, StandardTable, StreamingTable
 from millpond.duration import describe
-from millpond.errors import CorruptBlock, counted
+from millpond.errors import PondError, counted
 from millpond.network.run.idle import is_idle
 from millpond.schema import Schema
 from millpond.system.registry import Reading, Row, definitions, system_table, time_seconds, time_text
@@ -89,7 +89,7 @@ def _standard(reading: Reading, table: StandardTable) -> Row:
     try:
         store = reading.host.standard(table).store
         return {**row, "rows": store.snapshot().rows, "archived_bytes": store.manifest.current.bytes}
-    except CorruptBlock as damage:
+    except PondError as damage:
         return {**row, "problem": str(damage)}
 
 

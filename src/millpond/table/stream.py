@@ -81,7 +81,8 @@ class StreamTable:
             self._last_frame = self.state.frames
             self._gaps: list[Gap] = []
             self._accepted = gaps.read(self.folder)
-            self._set_damage(unreadable)
+            # Both or none: if one archive cannot be read, nobody knows which rows of the log belong to the other.
+            self._set_damage(unreadable or rows.damage or rejected.damage)
             if self.damage is None:
                 self._read_log()
         return noted

@@ -14,6 +14,7 @@ from millpond.arrow import BadRow
 from millpond.catalog import Catalog, Feed
 from millpond.clock import Clock
 from millpond.durable import delete_folder
+from millpond.errors import MillpondError
 from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake, Origin, Receipt
 from millpond.sources.registry import open_source
@@ -60,8 +61,15 @@ class Feeds:
             self._run(self._make(feed))
 
     def start_all(self) -> None:
+        """Start all that can be started; then tell what keeps the first of the others."""
+        problem: MillpondError | None = None
         for feed in self._host.catalog.feeds.values():
-            self.start(feed)
+            try:
+                self.start(feed)
+            except MillpondError as error:
+                problem = problem or error
+        if problem is not None:
+            raise problem
 
     def add(self, feed: Feed) -> None:
         """Define a feed and start it: both, or neither. What can fail is done before the definition is written."""

@@ -342,6 +342,8 @@ class Network:
         if damaged is not None:
             return f'it waits for table "{damaged[0]}", which is damaged: {damaged[1].primary}'
         lost = self._running.draft.lost.get(query.folder) or self.results.lost.get(query.folder)
+        if lost is None and self.results.log.missing_end() is not None:  # as a reader: the next writer goes on
+            lost = "the end of the result log is missing"
         outlet = self.outlets.get(query.name)
         kept = None
         if outlet is not None:
