@@ -34,7 +34,7 @@ def archive_for_ever(db: Pond, random: Random, stop: threading.Event) -> None:
     """What the pipeline does, without Spark; now and then all there is, and deleting what was removed at once."""
     try:
         while not stop.wait(0.002):
-            with db._workspace.work:
+            with db._workspace.round:
                 tasks = db._workspace.rounds.next_tasks(force=random.random() < 0.5)
                 name = f"here-{uuid.uuid4().hex[:8]}"
                 if tasks:

@@ -226,7 +226,7 @@ def expected(operations: list[Operation]) -> Expected:
             pond.late += operation["late"]
             pond.malformed += operation["bad"]
         elif kind == "advance":
-            pond.heartbeat = max(operation["at"], pond._workspace.heartbeat or 0)
+            pond.heartbeat = max(operation["at"], pond.heartbeat or 0)
         elif kind in ("update", "delete"):
             for number, row in list(pond.rows.items()):
                 if operation["low"] <= row["id"] < operation["high"]:
