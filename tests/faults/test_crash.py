@@ -50,7 +50,8 @@ PASSES = {
 PLACES = [
     pytest.param(name, passes, id=f"{name}@{passes}")
     for name in failpoints.NAMES
-    if not name.startswith("results.")  # of continuous queries: test_continuous_crash.py
+    # Those of continuous queries: test_continuous_crash.py; of SET NOW: tests/unit/test_set_now.py.
+    if not name.startswith(("results.", "now."))
     for passes in PASSES.get(name, (1,))
 ]
 
