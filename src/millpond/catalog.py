@@ -69,17 +69,17 @@ class StreamingTable:
         kind = self.columns.find(self.time_column, self.name).type
         return TimeUnit.SECOND if kind.is_integer else TimeUnit.MICROSECOND
 
-    def shown(self, ticks: int) -> str:
+    def shown(self, time: int) -> str:
         """A time as the user writes it."""
         if self.unit is TimeUnit.SECOND:
-            return str(ticks)
-        return str(moment(ticks).replace(tzinfo=None))
+            return str(time)
+        return str(moment(time).replace(tzinfo=None))
 
-    def value(self, ticks: int | None) -> Any:
+    def value(self, time: int | None) -> Any:
         """A time as a value of the time column."""
-        if ticks is None or self.unit is TimeUnit.SECOND:
-            return ticks
-        return moment(ticks)
+        if time is None or self.unit is TimeUnit.SECOND:
+            return time
+        return moment(time)
 
     @property
     def indexed(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class ContinuousQuery:
 
     `sql` is the SELECT with its windows. `form` is 'rstream', 'istream' or 'dstream'. `slide` is None for REALTIME.
     `columns` are those of the result, the instant last. `history` is how long results are kept; None means those of the
-    last instant. `start` is the time (in ticks) the query begins at when it was told to begin in the past. `reads` names
+    last instant. `start` is the event time the query begins at when it was told to begin in the past. `reads` names
     the relations it reads, `made` counts its definitions: an altered query is a new one for the network.
 
     Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is

@@ -34,13 +34,13 @@ FOREVER = timedelta(days=365_000)
 
 
 class TimeUnit(enum.Enum):
-    """What one tick of a time column is."""
+    """What event times of a table count."""
 
     SECOND = "second"
     MICROSECOND = "microsecond"
 
-    def ticks(self, duration: timedelta) -> int:
-        """`duration` in ticks; a fraction of a tick is an error, never rounded."""
+    def count(self, duration: timedelta) -> int:
+        """`duration` in this unit; a fraction is an error, never rounded."""
         per = timedelta(seconds=1) if self is TimeUnit.SECOND else timedelta(microseconds=1)
         whole, rest = divmod(duration, per)
         if rest:

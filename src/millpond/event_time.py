@@ -36,13 +36,15 @@ class Progress:
         return cls(data[0], data[1])
 
 
-def event_times(rows: pa.Table, time_column: str) -> npt.NDArray[np.int64]:
-    """The event times of rows."""
-    column = rows.column(time_column)
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
+def times_of(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
+    """A time column as event times."""
     found: npt.NDArray[np.int64] = integers(column).astype(np.int64, copy=False)
     return found
+
+
+def event_times(rows: pa.Table, time_column: str) -> npt.NDArray[np.int64]:
+    """The event times of rows."""
+    return times_of(rows.column(time_column))
 
 
 def sort_by_time(rows: pa.Table, time_column: str) -> pa.Table:

@@ -18,7 +18,7 @@ from millpond.durable import disk_errors
 from millpond.errors import MillpondError, NotAPond, brief
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.process import ProcessBound
-from millpond.query.bounds import to_ticks
+from millpond.query.bounds import to_event_time
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
 from millpond.sql.parser import nested_too_deeply, parse
@@ -139,7 +139,7 @@ class Pond(ProcessBound):
         """A heartbeat: nothing earlier than `time` is still to come. It raises the table's watermark to `time`."""
         self._workspace.check_open()
         self._workspace.own()
-        self._workspace.intake(table).advance(to_ticks(time, self._workspace.catalog.streaming_table(table)))
+        self._workspace.intake(table).advance(to_event_time(time, self._workspace.catalog.streaming_table(table)))
 
     def idle(self, table: str, idle: bool = True) -> None:
         """Declare that a table is idle: until it accepts a row it does not hold back queries that join it with others.

@@ -227,7 +227,7 @@ class Life:
         return f"'{value}'" if isinstance(value, str) else str(value)
 
     def scaled(self, condition: Condition) -> Condition:
-        """The condition with its times in ticks."""
+        """The condition with its event times."""
         if condition[0] in ("and", "or", "not"):
             return (condition[0], *(self.scaled(part) for part in condition[1:]))
         if condition[1] == "t":

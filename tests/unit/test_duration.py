@@ -62,13 +62,13 @@ def test_texts(text: str, expected: timedelta) -> None:
             "\"soon\" is not a length of time\nHint: Write a number and a unit, for example '10 seconds'.",
         ),
         (
-            lambda: TimeUnit.SECOND.ticks(timedelta(milliseconds=1500)),
+            lambda: TimeUnit.SECOND.count(timedelta(milliseconds=1500)),
             "interval 1500 milliseconds is finer than the time column\n"
             "Detail: An integer time column counts whole seconds.\n"
             "Hint: Use whole seconds, or a TIMESTAMP time column.",
         ),
         (
-            lambda: TimeUnit.MICROSECOND.ticks(timedelta(days=999_999_999)),
+            lambda: TimeUnit.MICROSECOND.count(timedelta(days=999_999_999)),
             "interval 999999999 days is too long\n"
             "Detail: A TIMESTAMP time column counts microseconds.\n"
             "Hint: Use at most 50,000,000 days.",
@@ -82,8 +82,8 @@ def test_messages(call: object, message: str) -> None:
 
 
 def test_ticks() -> None:
-    assert TimeUnit.SECOND.ticks(timedelta(minutes=2)) == 120
-    assert TimeUnit.MICROSECOND.ticks(timedelta(seconds=2)) == 2_000_000
+    assert TimeUnit.SECOND.count(timedelta(minutes=2)) == 120
+    assert TimeUnit.MICROSECOND.count(timedelta(seconds=2)) == 2_000_000
 
 
 @pytest.mark.parametrize(

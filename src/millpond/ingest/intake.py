@@ -22,11 +22,11 @@ from millpond.arrow import BadRow, arrow_schema, conform, integers, row_texts, t
 from millpond.clock import Clock
 from millpond.duration import TimeUnit
 from millpond.errors import IntakeError, RowsRejected, counted
+from millpond.event_time import times_of
 from millpond.ingest.ahead import later, latest_times
 from millpond.ingest.lateness import earliest_times, less
 from millpond.ingest.shards import shard_numbers, split
 from millpond.schema import SEQ, Schema
-from millpond.table.block import time_ticks
 from millpond.table.log import REJECTED_SCHEMA, NewFrame
 from millpond.table.stream import StreamTable
 
@@ -59,7 +59,7 @@ class Receipt:
 class Origin:
     """Where an offer comes from: a source's name and its position after this offer; `places` locate single rows.
 
-    `key` is what the position is kept under; the source's name if it is not given. `complete` is a time, in ticks, if
+    `key` is what the position is kept under; the source's name if it is not given. `complete` is a time, in the table's unit, if
     nothing at or before it comes after these rows.
     """
 
@@ -110,7 +110,7 @@ class Intake:
             batch, places = self._reject_null_times(batch, places, rejects)
             malformed = len(rejects)
             first_reason = rejects[0].reason if rejects else None
-            times = time_ticks(batch.column(batch.schema.get_field_index(time)))
+            times = times_of(batch.column(batch.schema.get_field_index(time)))
             batch, times, places, ahead = self._reject_ahead(batch, times, places, rejects, arrival)
             batch, times, late = self._reject_late(batch, times, places, rejects)
             receipt = Receipt(definition.name, batch.num_rows, late, malformed, first_reason, ahead)
@@ -145,7 +145,7 @@ class Intake:
         """The table's time is `time` again; it was later. What was accepted beyond it is not touched here."""
         with self.table.lock:
             state = self.table.state
-            latest = later(time, self.table.definition.unit.ticks(self.table.definition.lateness))
+            latest = later(time, self.table.definition.unit.count(self.table.definition.lateness))
             new = replace(
                 state,
                 highest=None if state.highest is None else min(state.highest, latest),
@@ -160,7 +160,7 @@ class Intake:
         """Put rows that are in the table among the rejected rows: they are later than `latest`."""
         shown, name = self.table.definition.shown, self.table.definition.time_column
         batch = rows.combine_chunks().to_batches()[0]
-        times = time_ticks(batch.column(batch.schema.get_field_index(name))).tolist()
+        times = times_of(batch.column(batch.schema.get_field_index(name))).tolist()
         rejects = [
             BadRow(i, f"too far ahead: {name} = {shown(time)} is after {shown(latest)}, by SET NOW", text)
             for i, (time, text) in enumerate(zip(times, row_texts(batch), strict=True))
@@ -191,9 +191,9 @@ class Intake:
         if definition.ahead is None:
             return None
         if definition.unit is TimeUnit.MICROSECOND:
-            return later(arrival, definition.unit.ticks(definition.ahead))
+            return later(arrival, definition.unit.count(definition.ahead))
         known = [t for t in (state.highest, state.heartbeat) if t is not None]
-        return later(max(known), definition.unit.ticks(definition.ahead)) if known else None
+        return later(max(known), definition.unit.count(definition.ahead)) if known else None
 
     def _reject_ahead(
         self,
@@ -210,7 +210,7 @@ class Intake:
             latest = np.full(len(times), self._latest(arrival), dtype=np.int64)
         else:
             known = max((t for t in (state.highest, state.heartbeat) if t is not None), default=None)
-            latest = latest_times(times, known, definition.unit.ticks(definition.ahead))
+            latest = latest_times(times, known, definition.unit.count(definition.ahead))
         far = times > latest
         if not far.any():
             return batch, times, places, 0
@@ -229,13 +229,13 @@ class Intake:
         rejects: list[BadRow],
     ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64], int]:
         definition, state = self.table.definition, self.table.state
-        lateness = definition.unit.ticks(definition.lateness)
+        lateness = definition.unit.count(definition.lateness)
         # A row that is not late by this is no earlier than the table's time was when the row came.
         earliest = limits = earliest_times(times, state.highest, state.heartbeat, lateness)
         if definition.late == "keep":
             earliest = np.full(len(times), np.iinfo(np.int64).min)
         if definition.history is not None:
-            earliest = np.maximum(earliest, less(limits, definition.unit.ticks(definition.history)))
+            earliest = np.maximum(earliest, less(limits, definition.unit.count(definition.history)))
         late = times < earliest
         if not late.any():
             return batch, times, 0

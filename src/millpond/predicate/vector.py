@@ -49,7 +49,7 @@ _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 _DAY_ZERO = date(1970, 1, 1).toordinal()
 
 
-class Batch(Protocol):
+class ColumnBatch(Protocol):
     """Rows whose columns can be had one by one."""
 
     @property
@@ -63,7 +63,7 @@ class Batch(Protocol):
 class Columns:
     """The columns of a batch as arrays, and the atoms already evaluated over them. For one thread."""
 
-    def __init__(self, rows: Batch) -> None:
+    def __init__(self, rows: ColumnBatch) -> None:
         self._rows = rows
         self._numbers: dict[str, npt.NDArray[Any]] = {}
         self._nulls: dict[str, Bools | None] = {}

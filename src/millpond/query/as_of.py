@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from millpond.catalog import StreamingTable
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.query.binding.uses import Bound, Use
-from millpond.query.bounds import to_ticks, window_start
+from millpond.query.bounds import to_event_time, window_start
 
 
 def times_as_of(bound: Bound, moment: int | str, watermarks: Mapping[str, int | None]) -> dict[str, int]:
@@ -31,7 +31,7 @@ def times_as_of(bound: Bound, moment: int | str, watermarks: Mapping[str, int | 
             raise UnsupportedSql(
                 f'"{use.alias}" cannot be read AS OF a time', detail="Rejected rows have no order in time."
             )
-        at = to_ticks(moment, table)
+        at = to_event_time(moment, table)
         watermark = watermarks[name]
         if watermark is None or at > watermark:
             reached = "has no rows yet" if watermark is None else f"has reached {table.shown(watermark)}"
@@ -49,7 +49,7 @@ def check_kept(use: Use, at: int, watermark: int | None, since: int | None) -> N
     table = use.table
     assert isinstance(table, StreamingTable)
     if since is None and table.history is not None and watermark is not None:
-        since = watermark - table.unit.ticks(table.history)
+        since = watermark - table.unit.count(table.history)
     start = window_start(use.window, table, at) if use.window is not None else None
     if since is not None and (at if start is None else start) < since:
         raise SqlError(

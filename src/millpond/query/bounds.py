@@ -57,38 +57,38 @@ def window_bounds(use: Use, now: int | None) -> Bounds:
 
 
 def window_start(window: Window, table: StreamingTable, now: int | None) -> int | None:
-    """The earliest time in ticks a window can hold, or None if it has no such limit."""
+    """The earliest time in the table's unit a window can hold, or None if it has no such limit."""
     if window.since is not None:
-        return to_ticks(window.since, table)
+        return to_event_time(window.since, table)
     if now is None:
         return None
     if window.now:
         return now
     if window.landmark is not None:
-        between = table.unit.ticks(window.landmark)
+        between = table.unit.count(window.landmark)
         return now // between * between
     if window.interval is not None:
-        return now - table.unit.ticks(window.interval)
+        return now - table.unit.count(window.interval)
     return None
 
 
-def to_ticks(value: Any, table: StreamingTable) -> int:
-    """A time given by a user, in the ticks of the table's time column."""
+def to_event_time(value: Any, table: StreamingTable) -> int:
+    """A time given by a user, as an event time of the table."""
     if table.unit is TimeUnit.SECOND:
         try:
             if isinstance(value, bool) or (int(value) != value and not isinstance(value, str)):
                 raise ValueError
-            ticks = int(value)
+            time = int(value)
         except (TypeError, ValueError, OverflowError) as error:
             raise SqlError(
                 f'{brief(value)} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
             ) from error
-        if not -(1 << 63) <= ticks < 1 << 63:
+        if not -(1 << 63) <= time < 1 << 63:
             raise SqlError(
                 f'{brief(value)} is not a time of table "{table.name}"', detail="A time is a 64-bit integer."
             )
-        return ticks
-    found = timestamp_ticks(value)
+        return time
+    found = timestamp_micros(value)
     if found is None:
         raise SqlError(f'{brief(value)} is not a time of table "{table.name}"', hint="Write '2026-01-31 12:00:00'.")
     if found != to_micros(moment(found)):
@@ -98,7 +98,7 @@ def to_ticks(value: Any, table: StreamingTable) -> int:
     return found
 
 
-def timestamp_ticks(value: Any) -> int | None:
+def timestamp_micros(value: Any) -> int | None:
     """A timestamp as microseconds since 1970 UTC; without a zone it is UTC. None if it is not one."""
     if isinstance(value, str):
         try:
@@ -147,7 +147,7 @@ def narrowed(bounds: Bounds, predicate: Predicate, use: Use) -> Bounds:
         if not _may_push(use, name):
             continue
         if name == use.time_column:
-            first, last = _ticks(domain)
+            first, last = _times(domain)
             low, high = _max(low, first), _min(high, last)
         elif domain.values is not None:
             values = frozenset(map(_archived, domain.values))
@@ -158,11 +158,11 @@ def narrowed(bounds: Bounds, predicate: Predicate, use: Use) -> Bounds:
     return replace(bounds, low=low, high=high, among=among, between=between)
 
 
-def _ticks(domain: Domain) -> tuple[int | None, int | None]:
+def _times(domain: Domain) -> tuple[int | None, int | None]:
     """The first and the last time of a domain. Ticks are whole, so an open end can be made a closed one."""
     if domain.values is not None:
-        ticks = [v for v in domain.values if isinstance(v, int)]
-        return (min(ticks), max(ticks)) if ticks else _NO_TIME
+        times = [v for v in domain.values if isinstance(v, int)]
+        return (min(times), max(times)) if times else _NO_TIME
     low, high = domain.low, domain.high
     return (
         low + domain.low_open if isinstance(low, int) else None,

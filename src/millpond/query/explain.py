@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from millpond.errors import counted
 from millpond.query.binding.uses import Use
-from millpond.query.bounds import timestamp_ticks
+from millpond.query.bounds import timestamp_micros
 from millpond.query.local import damaged
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.system import SystemTable
@@ -103,7 +103,7 @@ def _may_hold(group: pq.RowGroupMetaData, bounds: Bounds, time: str | None) -> b
             continue
         low, high = stats.min, stats.max
         if chunk.path_in_schema == time:
-            low, high = (v if isinstance(v, int) else timestamp_ticks(v) for v in (low, high))
+            low, high = (v if isinstance(v, int) else timestamp_micros(v) for v in (low, high))
             if low is None or high is None:
                 continue
             if (bounds.low is not None and high < bounds.low) or (bounds.high is not None and low > bounds.high):

@@ -29,24 +29,24 @@ def names_instant(tree: exp.Expr) -> bool:
     return tree.find(exp.Placeholder) is not None
 
 
-def at_instant(text: str, ticks: int | None) -> str:
+def at_instant(text: str, time: int | None) -> str:
     """DuckDB's text with the instant in place of its mark."""
     if INSTANT not in text:
         return text
-    return text.replace(INSTANT, "NULL" if ticks is None else str(ticks))
+    return text.replace(INSTANT, "NULL" if time is None else str(time))
 
 
-def put_instant(tree: exp.Expr, ticks: int | None) -> None:
+def put_instant(tree: exp.Expr, time: int | None) -> None:
     """Put the instant as a literal in place of the nodes that stand for it."""
     for node in list(tree.find_all(exp.Placeholder)):
         assert node.type is not None
         whole = node.type.is_type(exp.DType.BIGINT)
         value: exp.Expr = exp.Null()
-        if ticks is not None:
-            value = exp.Literal.number(ticks) if whole else exp.Literal.string(written_moment(ticks))
+        if time is not None:
+            value = exp.Literal.number(time) if whole else exp.Literal.string(written_moment(time))
         node.replace(exp.Cast(this=value, to=node.type.copy()))
 
 
-def written_moment(ticks: int) -> str:
+def written_moment(time: int) -> str:
     """A time in microseconds since 1970 as SQL writes a TIMESTAMP, in UTC."""
-    return moment(ticks).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+    return moment(time).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")

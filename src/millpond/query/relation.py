@@ -105,7 +105,7 @@ def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     return f"SELECT * FROM ({ranked}) AS k WHERE {rank} <= {window.rows}"
 
 
-def time_literal(table: StreamingTable, ticks: int, words: Words) -> str:
+def time_literal(table: StreamingTable, time: int, words: Words) -> str:
     if table.columns.find(table.time_column, table.name).type.is_integer:
-        return str(ticks)
-    return f"CAST('{written_moment(ticks)}+00:00' AS {words.timestamp})"
+        return str(time)
+    return f"CAST('{written_moment(time)}+00:00' AS {words.timestamp})"

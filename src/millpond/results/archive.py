@@ -32,9 +32,10 @@ from millpond.catalog import INSTANT
 from millpond.clock import Clock
 from millpond.durable import delete_folder
 from millpond.errors import CorruptBlock, PondError
+from millpond.event_time import times_of
 from millpond.failpoints import reach
 from millpond.schema import SEQ, Schema, with_seq
-from millpond.table.block import BlockSpec, time_ticks, write_blocks
+from millpond.table.block import BlockSpec, write_blocks
 from millpond.table.manifest import ANCHOR, ArchiveFile, Manifest, Version
 from millpond.table.store import Snapshot, Store, empty_index
 from millpond.table.work import CompactTask
@@ -134,7 +135,7 @@ class ResultArchive:
         if file.least >= since:
             return file.first_seq
         with self._opened(file) as parquet:
-            times = time_ticks(parquet.read(columns=[INSTANT]).column(0))
+            times = times_of(parquet.read(columns=[INSTANT]).column(0))
         return file.first_seq + int(np.searchsorted(times, since))
 
     def read(self, version: Version, after: int, most: int) -> Iterator[pa.Table]:

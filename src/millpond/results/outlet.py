@@ -40,14 +40,14 @@ _JOINED_ROWS, _JOINED_BYTES = 65_536, 4 << 20
 
 
 @dataclass(frozen=True)
-class Batch:
+class ResultBatch:
     first: int
     rows: pa.Table
     times: npt.NDArray[np.int64]
     bytes: int
 
     @classmethod
-    def of(cls, first: int, rows: pa.Table) -> Batch:
+    def of(cls, first: int, rows: pa.Table) -> ResultBatch:
         return cls(first, rows, event_times(rows, INSTANT), rows.nbytes)
 
     @property
@@ -65,15 +65,15 @@ class Batch:
         begin = max(0, low - self.first)
         return self.numbered.slice(begin, max(0, min(high, self.end) - self.first - begin))
 
-    def rest(self, number: int) -> Batch:
+    def rest(self, number: int) -> ResultBatch:
         """The rows from `number` on, in memory of their own."""
         kept = np.arange(number - self.first, len(self.times), dtype=np.int64)
-        return Batch.of(number, self.rows.take(pa.array(kept)))
+        return ResultBatch.of(number, self.rows.take(pa.array(kept)))
 
 
-def _joined(batches: Iterable[Batch]) -> deque[Batch]:
+def _joined(batches: Iterable[ResultBatch]) -> deque[ResultBatch]:
     """Batches with small neighbours put together, the newer the sooner, so that each row is copied a few times at most."""
-    runs: list[list[Batch]] = []
+    runs: list[list[ResultBatch]] = []
     rows = size = 0
     for batch in reversed(list(batches)):
         count = len(batch.times)
@@ -83,12 +83,14 @@ def _joined(batches: Iterable[Batch]) -> deque[Batch]:
         else:
             runs.append([batch])
             rows, size = count, batch.bytes
-    found: deque[Batch] = deque()
+    found: deque[ResultBatch] = deque()
     for run in reversed(runs):
         if len(run) == 1:
             found += run
         else:
-            found.append(Batch.of(run[-1].first, pa.concat_tables([b.rows for b in reversed(run)]).combine_chunks()))
+            found.append(
+                ResultBatch.of(run[-1].first, pa.concat_tables([b.rows for b in reversed(run)]).combine_chunks())
+            )
     return found
 
 
@@ -103,7 +105,7 @@ class Outlet:
         self.progress = Progress()
         self.next = 0 if archive is None else archive.position
         self.problem: str | None = None
-        self._batches: deque[Batch] = deque()
+        self._batches: deque[ResultBatch] = deque()
         self._size = 0
         self._crowd = _LOOSE
         self._arrived = arrived
@@ -120,13 +122,13 @@ class Outlet:
                 return
             if first > self.next:  # a reader missed some, which are in the archive or no longer wanted
                 self._clear()
-            self._add(Batch.of(first, rows))
+            self._add(ResultBatch.of(first, rows))
             self.next = first + rows.num_rows
             if self._size > KEPT_BYTES:
                 self._let_go(self.oldest_wanted(), KEPT_BYTES)
             self._arrived.notify_all()
 
-    def _add(self, batch: Batch) -> None:
+    def _add(self, batch: ResultBatch) -> None:
         self._batches.append(batch)
         self._size += batch.bytes
         if len(self._batches) > self._crowd:
@@ -229,7 +231,7 @@ class Outlet:
             if self.next <= number:
                 self._arrived.wait(seconds)
 
-    def _kept(self) -> tuple[list[Batch], int, Snapshot]:
+    def _kept(self) -> tuple[list[ResultBatch], int, Snapshot]:
         """What is in memory, the number behind it, and what is in files. Together that is all; some may be in both."""
         while True:
             with self._arrived:
@@ -255,7 +257,7 @@ class Outlet:
         batches, _, files = self._kept()
         return self._together(list(self._parts(batches, files, after, most)))
 
-    def _parts(self, batches: list[Batch], files: Snapshot, after: int, most: int) -> Iterator[pa.Table]:
+    def _parts(self, batches: list[ResultBatch], files: Snapshot, after: int, most: int) -> Iterator[pa.Table]:
         position = files.version.position
         if after < position and self.archive is not None:
             for part in self.archive.read(files.version, after, most):
@@ -300,7 +302,7 @@ class Outlet:
         """The time before which no row must be kept."""
         since = self._since()
         if since is not None and self.query.history is not None:
-            since -= self.query.table.unit.ticks(self.query.history)
+            since -= self.query.table.unit.count(self.query.history)
         return since
 
     def _since(self) -> int | None:
@@ -309,7 +311,7 @@ class Outlet:
             return last
         if complete is None:
             return None
-        return complete - self.query.table.unit.ticks(self.query.history)
+        return complete - self.query.table.unit.count(self.query.history)
 
     def snapshot(self, *, everything: bool = False) -> Snapshot:
         """The result as a table; or everything that is kept of it."""
@@ -340,7 +342,7 @@ class Outlet:
         return self._size
 
 
-def _first_since(batches: Iterable[Batch], since: int, end: int) -> int:
+def _first_since(batches: Iterable[ResultBatch], since: int, end: int) -> int:
     """The number of the first row whose instant is not before `since`, or `end` if there is none."""
     for batch in batches:
         if batch.times[-1] >= since:

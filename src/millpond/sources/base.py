@@ -35,8 +35,8 @@ class SourceBatch:
     `rows` have exactly the source's declared columns and types. `bad` are rows that could not be read; their `index` is
     negative (-1, -2, ...), so that it never means a row of `rows`. `position` is a JSON value: where to resume after
     this batch, stable however often it is written and read. `places(i)` tells where row `i` came from, for `i` a place
-    in `rows` or the index of a bad row, e.g. `part-01.csv:17`. `complete` is a time, in ticks, if the source knows that
-    nothing at or before it comes after this batch.
+    in `rows` or the index of a bad row, e.g. `part-01.csv:17`. `complete` is an event time if the source knows that nothing
+    at or before it comes after this batch.
     """
 
     rows: pa.RecordBatch | pa.Table

@@ -19,7 +19,7 @@ from pyarrow import csv
 from millpond.arrow import arrow_schema, arrow_type
 from millpond.schema import Schema
 from millpond.sources.convert import NAIVE, convert, not_a
-from millpond.sources.lines import CR, LF, QUOTE, Bytes, Parsed, Places, Rows, cut, line_ends, without
+from millpond.sources.lines import CR, LF, QUOTE, Bytes, LineRows, Parsed, Places, cut, line_ends, without
 from millpond.sources.options import LineOptions
 
 _BLOCK = 1 << 20  # Arrow parses blocks in parallel; below two of them a second thread costs more than it gives
@@ -62,7 +62,7 @@ class CsvLines:
 
     # -- cutting ----------------------------------------------------------------------------------------------------
 
-    def split(self, data: bytes, whole: bool) -> Rows:
+    def split(self, data: bytes, whole: bool) -> LineRows:
         numbers, physical = line_ends(data)
         if b"\r" in data:
             physical = _with_lone_returns(numbers, physical, whole)
@@ -72,7 +72,7 @@ class CsvLines:
             rows = self._split_quoted(data, numbers, physical, whole)
         return without(rows, rows.ends == rows.starts)
 
-    def _split_quoted(self, data: bytes, numbers: Bytes, physical: Places, whole: bool) -> Rows:
+    def _split_quoted(self, data: bytes, numbers: Bytes, physical: Places, whole: bool) -> LineRows:
         quotes = np.flatnonzero(numbers == QUOTE)
         if not self._well_formed(numbers, quotes):
             return self._split_slowly(data, numbers, physical, whole)
@@ -90,7 +90,7 @@ class CsvLines:
         closes = (closing == len(numbers) - 1) | (after == edge) | (after == LF) | (after == CR) | (after == QUOTE)
         return bool(opens.all() and closes.all())
 
-    def _split_slowly(self, data: bytes, numbers: Bytes, physical: Places, whole: bool) -> Rows:
+    def _split_slowly(self, data: bytes, numbers: Bytes, physical: Places, whole: bool) -> LineRows:
         breaks: list[int] = []
         at = 0
         while at < len(data):
@@ -105,7 +105,7 @@ class CsvLines:
 
     # -- parsing ----------------------------------------------------------------------------------------------------
 
-    def parse(self, rows: Rows) -> Parsed:
+    def parse(self, rows: LineRows) -> Parsed:
         if not self._present:
             reason = f"the header names none of the columns {', '.join(self._columns.names)}"
             return Parsed(self._schema.empty_table(), np.zeros(0, np.int64), [(i, reason) for i in range(len(rows))])
@@ -121,7 +121,7 @@ class CsvLines:
                 continue
         return self._parse_slowly(rows)
 
-    def _read(self, rows: Rows, types: dict[str, pa.DataType], *, check_utf8: bool) -> pa.Table:
+    def _read(self, rows: LineRows, types: dict[str, pa.DataType], *, check_utf8: bool) -> pa.Table:
         start, end = int(rows.starts[0]), int(rows.after[-1])
         data = pa.py_buffer(rows.data).slice(start, end - start)
         if rows.data.startswith(_BOM, start):
@@ -153,7 +153,7 @@ class CsvLines:
         ]
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
-    def _parse_slowly(self, rows: Rows) -> Parsed:
+    def _parse_slowly(self, rows: LineRows) -> Parsed:
         bad: dict[int, str] = {}
         counts = self._field_counts(rows)
         wanted = len(self._fields)
@@ -171,7 +171,7 @@ class CsvLines:
         table = pa.table(arrays).filter(pa.array(fine))
         return Parsed(self._finished(table), kept[fine], sorted(bad.items()))
 
-    def _field_counts(self, rows: Rows) -> Places:
+    def _field_counts(self, rows: LineRows) -> Places:
         numbers = np.frombuffer(rows.data, np.uint8)
         edges = np.concatenate(([0], np.cumsum(numbers == self._delimiter[0])))
         quotes = np.concatenate(([0], np.cumsum(numbers == QUOTE)))
@@ -190,7 +190,7 @@ class CsvLines:
                 break
         return fields
 
-    def _texts(self, rows: Rows, which: Places, bad: dict[int, str]) -> tuple[Places, pa.Table]:
+    def _texts(self, rows: LineRows, which: Places, bad: dict[int, str]) -> tuple[Places, pa.Table]:
         """The fields of the rows `which`, unconverted, and which rows they are."""
         types = {c.name: pa.binary() for c in self._present}
         empty = pa.schema(list(types.items())).empty_table()

@@ -38,7 +38,7 @@ from millpond.extensions import Option
 from millpond.schema import Schema
 from millpond.sources.base import Opening, SourceBatch, SourceKind
 from millpond.sources.journal import Journal
-from millpond.sources.lines import CHUNK_BYTES, Rows, batch_of, broken_line, line_parser, why_broken
+from millpond.sources.lines import CHUNK_BYTES, LineRows, batch_of, broken_line, line_parser, why_broken
 from millpond.sources.options import CSV, JSON, LineOptions
 from millpond.sources.parquet import ParquetReader
 
@@ -121,8 +121,8 @@ class FileSource:
         """A batch that ends its file tells up to which time nothing more comes."""
         greatest = pc.max(batch.rows.column(name))
         if greatest.is_valid:
-            ticks = int(greatest.value if pa.types.is_timestamp(greatest.type) else greatest.as_py())
-            self._greatest = ticks if self._greatest is None else max(ticks, self._greatest)
+            time = int(greatest.value if pa.types.is_timestamp(greatest.type) else greatest.as_py())
+            self._greatest = time if self._greatest is None else max(time, self._greatest)
         return replace(batch, complete=self._greatest) if self._at.end else batch
 
     def seek(self, position: Any) -> None:
@@ -275,7 +275,7 @@ class TextReader:
         self._settling = settling
         self._offset, self._line = at.offset, at.line  # of the chunk
         self._size = 0
-        self._rows: Rows | None = None
+        self._rows: LineRows | None = None
         self._taken = 0
 
     @property

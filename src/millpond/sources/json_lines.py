@@ -23,7 +23,7 @@ from pyarrow import json as arrow_json
 from millpond.arrow import arrow_schema
 from millpond.schema import Column, Schema
 from millpond.sources.convert import convert, not_a
-from millpond.sources.lines import Parsed, Rows, cut, line_ends, without
+from millpond.sources.lines import LineRows, Parsed, cut, line_ends, without
 from millpond.sources.options import LineOptions
 
 _OPEN, _CLOSE = b"{"[0], b"}"[0]
@@ -58,7 +58,7 @@ class JsonLines:
     def with_header(self, line: bytes) -> JsonLines:
         raise AssertionError("JSON lines have no header")
 
-    def split(self, data: bytes, whole: bool) -> Rows:
+    def split(self, data: bytes, whole: bool) -> LineRows:
         numbers, physical = line_ends(data)
         rows = cut(data, numbers, physical, physical, tail=whole)
         blank = rows.ends == rows.starts
@@ -67,11 +67,11 @@ class JsonLines:
                 blank[i] = not rows.bytes_of(int(i)).strip(b" \t\r")
         return without(rows, blank)
 
-    def parse(self, rows: Rows) -> Parsed:
+    def parse(self, rows: LineRows) -> Parsed:
         table = self._parse_quickly(rows)
         return Parsed(table) if table is not None else self._parse_slowly(rows)
 
-    def _parse_quickly(self, rows: Rows) -> pa.Table | None:
+    def _parse_quickly(self, rows: LineRows) -> pa.Table | None:
         start, end = int(rows.starts[0]), int(rows.after[-1])
         numbers = np.frombuffer(rows.data, np.uint8)
         if not ((numbers[rows.starts] == _OPEN).all() and (numbers[rows.ends - 1] == _CLOSE).all()):
@@ -103,7 +103,7 @@ class JsonLines:
             arrays.append(array)
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
-    def _parse_slowly(self, rows: Rows) -> Parsed:
+    def _parse_slowly(self, rows: LineRows) -> Parsed:
         bad: dict[int, str] = {}
         values: dict[str, list[str | None]] = {c.name: [] for c in self._columns}
         for i in range(len(rows)):

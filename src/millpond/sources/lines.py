@@ -35,7 +35,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Rows:
+class LineRows:
     """Row i is `data[starts[i]:ends[i]]`, without its line end; the next begins at `after[i]` or later.
 
     `lines[i]` lines end before it begins, `lines_after[i]` before `after[i]`. `rest` is where the incomplete row begins
@@ -57,7 +57,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def part(self, start: int, stop: int) -> Rows:
+    def part(self, start: int, stop: int) -> LineRows:
         run = slice(start, stop)
         return replace(
             self,
@@ -68,7 +68,7 @@ class Rows:
             lines_after=self.lines_after[run],
         )
 
-    def chosen(self, which: Places) -> Rows:
+    def chosen(self, which: Places) -> LineRows:
         """Only these rows, in data of their own without anything between them."""
         pieces = [self.data[self.starts[i] : self.ends[i]] for i in which]
         ends = np.cumsum([len(p) + 1 for p in pieces], dtype=np.int64)
@@ -108,10 +108,10 @@ class LineParser(Protocol):
 
     header: bool  # whether the first line is to be given to `with_header` before anything is parsed
 
-    def split(self, data: bytes, whole: bool) -> Rows:
+    def split(self, data: bytes, whole: bool) -> LineRows:
         """Cut `data`, which begins with a row. `whole`: nothing will follow, so a last line needs no line end."""
 
-    def parse(self, rows: Rows) -> Parsed: ...
+    def parse(self, rows: LineRows) -> Parsed: ...
 
     def with_header(self, line: bytes) -> LineParser: ...
 
@@ -130,7 +130,7 @@ def line_ends(data: bytes) -> tuple[Bytes, Places]:
     return numbers, np.flatnonzero(numbers == LF) + 1
 
 
-def cut(data: bytes, numbers: Bytes, breaks: Places, physical: Places, *, tail: bool) -> Rows:
+def cut(data: bytes, numbers: Bytes, breaks: Places, physical: Places, *, tail: bool) -> LineRows:
     """Rows that end at `breaks`, in text whose lines end at `physical`. `tail`: what follows the last is a row too."""
     rest = int(breaks[-1]) if len(breaks) else 0
     joined = len(breaks) != len(physical)
@@ -151,10 +151,10 @@ def cut(data: bytes, numbers: Bytes, breaks: Places, physical: Places, *, tail: 
         lines = np.arange(len(breaks))
         lines_after = lines + 1
     rest_lines = int(np.searchsorted(physical, rest, side="right"))
-    return Rows(data, starts, ends, breaks, lines, lines_after, rest, rest_lines, joined)
+    return LineRows(data, starts, ends, breaks, lines, lines_after, rest, rest_lines, joined)
 
 
-def without(rows: Rows, blank: npt.NDArray[np.bool_]) -> Rows:
+def without(rows: LineRows, blank: npt.NDArray[np.bool_]) -> LineRows:
     """`rows` but for the blank ones."""
     if not blank.any():
         return rows
@@ -169,12 +169,12 @@ def without(rows: Rows, blank: npt.NDArray[np.bool_]) -> Rows:
     )
 
 
-def broken_line(data: bytes, reason: str) -> Rows:
+def broken_line(data: bytes, reason: str) -> LineRows:
     """The first line of `data` as a row that cannot be read; all of `data` when no line ends in it."""
     end = data.find(b"\n") + 1 or len(data)
     content = len(data[:end].rstrip(b"\r\n"))
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
-    return Rows(data, zero, zero + content, zero + end, zero, one, end, 1, reason=reason)
+    return LineRows(data, zero, zero + content, zero + end, zero, one, end, 1, reason=reason)
 
 
 def why_broken(data: bytes) -> str:
@@ -185,7 +185,7 @@ def why_broken(data: bytes) -> str:
 
 
 def batch_of(
-    parser: LineParser, rows: Rows, columns: pa.Schema, place: Callable[[int], str], line: int, position: Any
+    parser: LineParser, rows: LineRows, columns: pa.Schema, place: Callable[[int], str], line: int, position: Any
 ) -> SourceBatch:
     """Parse `rows`, which begin in the line with number `line`; `place` names a line."""
     if rows.reason is not None:

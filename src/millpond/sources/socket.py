@@ -30,7 +30,7 @@ from millpond.catalog import Source
 from millpond.errors import CatalogError
 from millpond.schema import Schema
 from millpond.sources.base import Opening, SourceBatch, SourceKind
-from millpond.sources.lines import CHUNK_BYTES, LineParser, Rows, batch_of, broken_line, line_parser, why_broken
+from millpond.sources.lines import CHUNK_BYTES, LineParser, LineRows, batch_of, broken_line, line_parser, why_broken
 from millpond.sources.options import CSV, JSON, LineOptions
 
 BUFFER_BYTES = 16 << 20  # two chunks: one being parsed, one being filled
@@ -140,7 +140,7 @@ class SocketSource:
         self.trouble: str | None = None  # why there is no connection, if so
         # Owned by the feed's thread: bytes of the connection being parsed, not yet taken.
         self._data = b""
-        self._rows: Rows | None = None
+        self._rows: LineRows | None = None
         self._taken = 0
         self._skipping = False  # inside a line that was too long
         self._over = False  # `_data` is the last of its connection
@@ -211,7 +211,7 @@ class SocketSource:
             self._rows, self._taken = rows, 0
         return True
 
-    def _incomplete(self) -> Rows | None:
+    def _incomplete(self) -> LineRows | None:
         """What to make of data in which no row ends: a rejected line, or nothing because more may come."""
         long = len(self._data) >= CHUNK_BYTES
         if not long and not self._over:

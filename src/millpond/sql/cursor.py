@@ -19,7 +19,7 @@ from millpond.duration import UNITS, duration, parse_duration
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.sql.statements import Window
 
-__all__ = ["TEXTS", "VALUES", "Cursor", "found"]
+__all__ = ["TEXTS", "VALUES", "TokenCursor", "found"]
 
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 # Tokens whose text is a value or a quoted name: never a keyword or a symbol, whatever it says.
@@ -37,7 +37,7 @@ LANDMARKS = ("MINUTE", "HOUR", "DAY")
 MOST_DIGITS = 18  # what fits a BIGINT; also keeps int() away from Python's own limit on digits
 
 
-class Cursor:
+class TokenCursor:
     """A place in the tokens of one statement, and the words for what was expected there.
 
     Keywords are matched in any case, and never match a quoted name or a text. `sql` is the whole text the tokens were

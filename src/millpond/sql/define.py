@@ -64,10 +64,10 @@ def streaming_table(statement: CreateStreamingTable, catalog: Catalog, shards: i
     by_clock = table.unit is TimeUnit.MICROSECOND
     table = replace(table, ahead=statement.ahead[0] if statement.ahead is not None else AHEAD if by_clock else None)
     if table.ahead is not None:
-        table.unit.ticks(table.ahead)
-    table.unit.ticks(table.lateness)  # raises if it is finer than the time column
+        table.unit.count(table.ahead)
+    table.unit.count(table.lateness)  # raises if it is finer than the time column
     if table.history is not None:
-        table.unit.ticks(table.history)
+        table.unit.count(table.history)
     return table
 
 
@@ -148,13 +148,13 @@ def altered(statement: AlterTable, catalog: Catalog) -> StreamingTable:
     if statement.history is not None or statement.drop_history:
         table = replace(table, history=statement.history)
         if table.history is not None:
-            table.unit.ticks(table.history)
+            table.unit.count(table.history)
     if statement.lateness is not None:
-        table.unit.ticks(statement.lateness)
+        table.unit.count(statement.lateness)
         table = replace(table, lateness=statement.lateness)
     if statement.ahead is not None:
         if statement.ahead[0] is not None:
-            table.unit.ticks(statement.ahead[0])
+            table.unit.count(statement.ahead[0])
         table = replace(table, ahead=statement.ahead[0])
     options = _options(statement.options)
     if "shards" in options:

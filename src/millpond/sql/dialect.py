@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
-from millpond.sql.cursor import Cursor, found
+from millpond.sql.cursor import TokenCursor, found
 from millpond.sql.literals import FOLDED, check_numbers, list_literal
 
 __all__ = [
@@ -119,7 +119,7 @@ class MillpondParser(SparkParser):
         # sqlglot comes here with a Table in one case only: a bracket behind a name in FROM or JOIN, before its alias.
         if not isinstance(this, exp.Table) or self._curr.token_type is not TokenType.L_BRACKET:
             return super()._parse_bracket(this)
-        cursor = Cursor(self.sql, self._tokens, self._index)
+        cursor = TokenCursor(self.sql, self._tokens, self._index)
         # A SqlError, not a ParseError: sqlglot must not go back and try the bracket as something else.
         this.meta[WINDOW] = cursor.window()
         this.meta[WINDOW_SPAN] = cursor.span(self._index)

@@ -11,7 +11,7 @@ from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
 from millpond.errors import CatalogError, MillpondError, SqlError
 from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, without_stars
 from millpond.network.run.explain import explain_query
-from millpond.query.bounds import to_ticks
+from millpond.query.bounds import to_event_time
 from millpond.result import Result
 from millpond.schema import Column, Schema
 from millpond.sql import statements as st
@@ -43,7 +43,7 @@ def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
         )
         prepared = prepare_tree(query, body.query, catalog, statement.sql)
         if statement.start is not None:
-            query = replace(query, start=to_ticks(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
+            query = replace(query, start=to_event_time(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
         query = replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog))
         query = _with_columns(workspace, query, prepared, statement)
         workspace.change_catalog(catalog.with_query(query))

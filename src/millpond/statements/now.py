@@ -21,13 +21,13 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, ContinuousQuery, folder_name
 from millpond.errors import CatalogError, counted
+from millpond.event_time import times_of
 from millpond.failpoints import reach
 from millpond.ingest.ahead import later
 from millpond.network.plan.graph import bases
-from millpond.query.bounds import to_ticks
+from millpond.query.bounds import to_event_time
 from millpond.result import Result
 from millpond.schema import SEQ
-from millpond.table.block import time_ticks
 from millpond.table.rewrite import rewrite, without_rows
 from millpond.table.store import Bounds
 from millpond.table.stream import StreamTable
@@ -42,7 +42,7 @@ def take_back(workspace: Workspace, name: str, value: int | str) -> Result:
     with workspace.round, workspace.work:  # no tick may be under way: it would have read the table beyond the new time
         definition = workspace.catalog.streaming_table(name)
         table = workspace.stream(definition.name)
-        time = to_ticks(value, definition)
+        time = to_event_time(value, definition)
         if table.now is None or time > table.now:
             stands = "has no time yet" if table.now is None else f"stands at {definition.shown(table.now)}"
             raise CatalogError(
@@ -56,7 +56,7 @@ def take_back(workspace: Workspace, name: str, value: int | str) -> Result:
         intake.take_back(time)
         reach("now.after_frame")
         workspace.network.take_back(definition.name)
-        moved = _move_rows(workspace, table, later(time, definition.unit.ticks(definition.lateness)), beyond)
+        moved = _move_rows(workspace, table, later(time, definition.unit.count(definition.lateness)), beyond)
     queries = f"; begun anew: {', '.join(renewed)}" if renewed else ""
     return Result(
         message=f'now of "{definition.name}" is {definition.shown(time)}; {counted(moved, "row")} rejected{queries}'
@@ -98,7 +98,7 @@ def _move_rows(workspace: Workspace, table: StreamTable, latest: int, beyond: in
         rows = pa.Table.from_batches(
             [conform(batch, schema) for batch in read_file(table.rows.folder / file.path).to_batches()], schema=schema
         )
-        far = (time_ticks(rows[column]) > latest) & (integers(rows[SEQ]) < beyond)
+        far = (times_of(rows[column]) > latest) & (integers(rows[SEQ]) < beyond)
         found.append(rows.filter(pa.array(far)))
     moved = pa.concat_tables(found).sort_by(SEQ) if found else schema.empty_table()
     if moved.num_rows:

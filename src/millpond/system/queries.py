@@ -10,7 +10,7 @@ from millpond.duration import FOREVER, describe, moment
 from millpond.network.engine.watch import FOLDER, underway
 from millpond.network.run.explain import state_rows
 from millpond.network.run.network import Network
-from millpond.system.registry import Host, Reading, Row, system_table, time_seconds, time_text
+from millpond.system.registry import Reading, Row, SystemHost, system_table, time_seconds, time_text
 
 QUERY, VIEW = "continuous query", "streaming view"
 
@@ -78,7 +78,7 @@ def queries(reading: Reading) -> Iterator[Row]:
         }
 
 
-def evaluating(host: Host) -> Mapping[str, datetime]:
+def evaluating(host: SystemHost) -> Mapping[str, datetime]:
     """The queries that are being evaluated now, in whichever process, and since when. Nobody else asks for it."""
     found: dict[str, datetime] = {}
     # The oldest first: a query can be under way in several shards.
@@ -87,7 +87,7 @@ def evaluating(host: Host) -> Mapping[str, datetime]:
     return found
 
 
-def _broken(host: Host) -> str | None:
+def _broken(host: SystemHost) -> str | None:
     """Why the pipeline evaluates nothing at present, if it was started here."""
     pipeline = host.pipeline
     problem = None if pipeline is None else pipeline.error or pipeline.problem

@@ -42,7 +42,7 @@ _THEMES = ("tables", "queries", "feeds", "triggers", "functions", "settings")
 Row = dict[str, Any]
 
 
-class Host(Protocol):
+class SystemHost(Protocol):
     """What system tables ask of their pond. All of it is only read."""
 
     folder: Path
@@ -127,7 +127,7 @@ def system_tables() -> Mapping[str, SystemTable]:
 class Reading:
     """The system tables as one statement sees them. Used by one thread."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: SystemHost) -> None:
         self.host = host
         self.catalog = host.catalog
         self._made: dict[str, pa.Table] = {}
@@ -149,7 +149,7 @@ class Reading:
 class SystemShelf:
     """A pond's shelf with system tables on it. Made for one statement."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: SystemHost) -> None:
         self._shelf = host.shelf
         self._reading = Reading(host)
 

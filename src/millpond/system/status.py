@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from millpond.system.registry import Host, Reading, Row
+from millpond.system.registry import Reading, Row, SystemHost
 from millpond.system.tables import STREAMING
 
 
-def status(host: Host) -> dict[str, Any]:
+def status(host: SystemHost) -> dict[str, Any]:
     """Rows of system tables, by name where they have one."""
     reading = Reading(host)
     tables = reading.rows("tables")

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from millpond.arrow import integers
 from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
+from millpond.event_time import times_of
 from millpond.failpoints import reach
 from millpond.schema import SEQ
 from millpond.table.index import index_path, write_index
@@ -52,17 +53,12 @@ class BlockSpec:
         return self.indexed[:1]
 
 
-def time_ticks(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
-    """A time column as integers in ticks."""
-    return integers(column).astype(np.int64, copy=False)
-
-
 def write_blocks(spec: BlockSpec, rows: pa.Table, shard: int, name: str) -> list[ArchiveFile]:
     """Write `rows` (with `_seq`) as one file per compartment they fall in. Files are synced; nothing refers to them yet."""
     if rows.num_rows == 0:
         return []
     rows = rows.combine_chunks()
-    times = time_ticks(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
+    times = times_of(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
     compartments = times // spec.compartment_width if spec.compartment_width else np.zeros_like(times)
     files = []
     for compartment in np.unique(compartments):

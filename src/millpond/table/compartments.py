@@ -18,8 +18,8 @@ COMPARTMENTS = 10
 def width(history: timedelta | None, unit: TimeUnit) -> int:
     """The span of a compartment in ticks."""
     if history is None:
-        return unit.ticks(timedelta(days=1))
-    return max(1, -(-unit.ticks(history) // COMPARTMENTS))
+        return unit.count(timedelta(days=1))
+    return max(1, -(-unit.count(history) // COMPARTMENTS))
 
 
 def expired(last: int, now: int | None, history: timedelta | None, unit: TimeUnit) -> bool:
@@ -28,4 +28,4 @@ def expired(last: int, now: int | None, history: timedelta | None, unit: TimeUni
     >>> expired(99, 200, timedelta(seconds=100), TimeUnit.SECOND), expired(100, 200, timedelta(seconds=100), TimeUnit.SECOND)
     (True, False)
     """
-    return history is not None and now is not None and last < now - unit.ticks(history)
+    return history is not None and now is not None and last < now - unit.count(history)

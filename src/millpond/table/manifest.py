@@ -51,7 +51,7 @@ _KEPT_COMMITS = 20
 class ArchiveFile:
     """One Parquet file of the archive.
 
-    `least` and `greatest` bound its times in ticks; `minima`/`maxima` bound the columns that have bounds, as JSON
+    `least` and `greatest` bound its event times; `minima`/`maxima` bound the columns that have bounds, as JSON
     values; `indexed` names the columns with a value index beside the file; `columns` are the columns it has. `crc` is
     the CRC-32 of the whole file, because not every reader checks the pages.
     """

@@ -135,11 +135,11 @@ class StreamTable:
 
     @property
     def now(self) -> int | None:
-        """The highest complete time, in ticks: nothing earlier is still to come."""
+        """The highest complete time, in the table's unit: nothing earlier is still to come."""
         state = self.state
         known = [state.heartbeat]
         if state.highest is not None:
-            known.append(max(_FIRST, state.highest - self.definition.unit.ticks(self.definition.lateness)))
+            known.append(max(_FIRST, state.highest - self.definition.unit.count(self.definition.lateness)))
         return max((t for t in known if t is not None), default=None)
 
     # -- reading ----------------------------------------------------------------------------------------------------

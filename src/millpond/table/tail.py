@@ -25,7 +25,7 @@ _WHOLE = 65_536  # rows at which a block is left alone
 
 @dataclass(frozen=True)
 class TailBlock:
-    """Rows of one or more appends. `least` and `greatest` bound their times in ticks."""
+    """Rows of one or more appends. `least` and `greatest` bound their event times."""
 
     batches: tuple[pa.RecordBatch, ...]
     rows: int

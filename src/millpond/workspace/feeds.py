@@ -23,7 +23,7 @@ from millpond.table.stream import StreamTable
 Transform = Callable[[pa.Table], pa.Table]
 
 
-class Host(Protocol):
+class FeedHost(Protocol):
     """What feeds ask of their pond."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Host(Protocol):
 class Feeds:
     """`transform` gives what a feed does to each batch of its source; it is set by whoever knows SQL."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: FeedHost) -> None:
         self._host = host
         self._running: dict[str, FeedRunner] = {}
         self.transform: Callable[[Feed], Transform] | None = None

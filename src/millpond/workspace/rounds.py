@@ -23,7 +23,7 @@ from millpond.table.work import CompactTask
 from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_task
 
 
-class Host(Protocol):
+class RoundHost(Protocol):
     """What rounds ask of their pond."""
 
     folder: Path
@@ -39,7 +39,7 @@ class Host(Protocol):
 class Rounds:
     """Every method but `delete_folder` and `settle` is for the holder of `round`."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: RoundHost) -> None:
         self.round = threading.RLock()
         self._host = host
         age = round(host.config.block_age.total_seconds() * 1e6)

@@ -28,7 +28,7 @@ from millpond.ingest.intake import Intake
 from millpond.lock import WriterLock, is_written
 from millpond.network.run.network import Network
 from millpond.process import ProcessBound
-from millpond.query.bounds import to_ticks
+from millpond.query.bounds import to_event_time
 from millpond.query.local import Local
 from millpond.query.shelf import TableShelf
 from millpond.results.delivery import Cursor, Subscription
@@ -194,7 +194,7 @@ class Workspace(ProcessBound):
         return table.definition.value(table.now)
 
     def heartbeat(self, name: str, time: int, rows: int) -> None:
-        """A heartbeat, in ticks, unless the table has accepted more than `rows` rows."""
+        """A heartbeat, in the table's unit, unless the table has accepted more than `rows` rows."""
         intake = self.intake(name)
         with intake.table.lock:
             if intake.table.next_row == rows:
@@ -289,7 +289,7 @@ class Workspace(ProcessBound):
         if after is not None and after >= outlet.next:
             raise UnknownPosition(outlet.query.name, after, outlet.next)
         if since is not None:
-            number = outlet.first_number(to_ticks(since, outlet.query.table))
+            number = outlet.first_number(to_event_time(since, outlet.query.table))
         else:
             number = outlet.next if after is None else after + 1
         return Cursor(lambda: self.network.outlet(query), number, self.refresh)

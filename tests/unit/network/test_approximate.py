@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import millpond
 from millpond.network.aggregates import approximate
-from millpond.network.aggregates.approximate import Approximated, Clock, Measure
+from millpond.network.aggregates.approximate import Approximated, Measure, SynopsisClock
 from millpond.network.aggregates.shape import Item, Shape
 from tests.unit.network.keeping import kept_often
 
@@ -99,7 +99,7 @@ def test_groups_are_those_of_the_window_and_numbers_within_the_error(
 )
 @settings(max_examples=300, deadline=None)
 def test_the_clock_leaves_every_row_in_its_windows(interval: int, slide: int, instant: int, time: int) -> None:
-    clock = Clock(interval, slide)
+    clock = SynopsisClock(interval, slide)
     now, then = clock(np.array([instant * slide, time], dtype=np.int64)).tolist()
     assert (now - clock.window < then <= now) == (instant * slide - interval <= time <= instant * slide)
 

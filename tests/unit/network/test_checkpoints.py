@@ -121,7 +121,7 @@ def window(*rows: tuple[int, int]) -> KeyedRows:
 
 
 def tick(scribe: snapshots.Scribe, rows: KeyedRows, upto: int, *, begin: bool = False) -> None:
-    scribe.go_on([snapshots.Window(*PLACE[:2], 2, upto, rows)], {"p-0"}, begin=begin)
+    scribe.go_on([snapshots.CheckpointWindow(*PLACE[:2], 2, upto, rows)], {"p-0"}, begin=begin)
 
 
 def found(folder: Path, high: int, *place: Any) -> tuple[pa.Table, int] | None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import millpond
 from millpond.network.aggregates import correlated
-from millpond.network.aggregates.correlated import Correlation, Correlations
+from millpond.network.aggregates.correlated import CorrelatedMeasure, Correlations
 from millpond.network.aggregates.shape import Item, Shape
 from millpond.synopses.correlated import Limit, Predicate, exactly
 from tests.laws.correlating import BUCKETS, CALLS, FUNCTIONS, RANGES, Call
@@ -27,11 +27,11 @@ SCHEMA = pa.schema(
 SHOWN = ("value", "lower", "upper")
 
 
-def measure(call: Call) -> Correlation:
+def measure(call: Call) -> CorrelatedMeasure:
     ends = [None if e is None else Limit(float(e[0]), float(e[1]), e[2]) for e in (call.range.low, call.range.high)]
     y = "x" if call.own or call.function == "COUNT" else "y"
     predicate = Predicate(call.range.independent, *ends)  # type: ignore[arg-type]
-    return Correlation(call.function.lower(), predicate, "x", y, BUCKETS)
+    return CorrelatedMeasure(call.function.lower(), predicate, "x", y, BUCKETS)
 
 
 def table(rows: list[tuple]) -> pa.Table:

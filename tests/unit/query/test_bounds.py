@@ -13,7 +13,7 @@ from millpond.catalog import Catalog, StreamingTable
 from millpond.errors import SqlError
 from millpond.predicate.form import Always, And, CompareColumns, Never, Not, Or, Predicate
 from millpond.query.binding.bind import bind
-from millpond.query.bounds import find_bounds, narrowed, to_ticks
+from millpond.query.bounds import find_bounds, narrowed, to_event_time
 from millpond.schema import Schema
 from millpond.sql.parser import parse
 from millpond.sql.statements import Select
@@ -186,7 +186,7 @@ def test_no_now_no_bound() -> None:
     ],
 )
 def test_times_as_users_give_them(table: StreamingTable, value: Any, ticks: int) -> None:
-    assert to_ticks(value, table) == ticks
+    assert to_event_time(value, table) == ticks
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_times_as_users_give_them(table: StreamingTable, value: Any, ticks: int)
 )
 def test_what_is_no_time(table: StreamingTable, value: Any, message: str) -> None:
     with pytest.raises(SqlError) as caught:
-        to_ticks(value, table)
+        to_event_time(value, table)
     assert str(caught.value) == message

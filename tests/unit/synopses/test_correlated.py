@@ -10,7 +10,7 @@ import pytest
 from millpond.synopses import CorrelatedAggregate, Estimate, Predicate, SynopsisError
 from millpond.synopses.correlated import Limit, Strategy
 from millpond.synopses.correlated.curve import ESTIMATE, LOWER, UPPER, Curve
-from millpond.synopses.correlated.placing import Aim, Rows, apart, count_quantiles, piecemeal, swap, uniform
+from millpond.synopses.correlated.placing import Aim, RowSpread, apart, count_quantiles, piecemeal, swap, uniform
 
 ABOVE = Predicate.above("avg")
 
@@ -143,7 +143,7 @@ def test_uniform_knots_end_with_the_threshold_of_an_extreme_and_enclose_an_avera
 
 
 def test_quantile_knots_hold_equal_counts() -> None:
-    rows = Rows(np.array([0.0, 1.0, 10.0]), np.array([0.0, 6.0, 8.0]))
+    rows = RowSpread(np.array([0.0, 1.0, 10.0]), np.array([0.0, 6.0, 8.0]))
     assert count_quantiles(Aim(((0.0, 10.0),)), 4, rows) == pytest.approx([1 / 3, 2 / 3, 1.0, 10.0])
 
 
@@ -156,8 +156,8 @@ def test_piecemeal_keeps_what_is_inside_and_splits_the_widest() -> None:
 def test_a_swap_is_made_only_when_counts_come_nearer() -> None:
     aim = Aim(((0.0, 5.0),), (5.0,))
     knots = np.array([1.0, 2.0, 3.0, 5.0])
-    full = Rows(np.array([0.0, 1.0, 2.0, 3.0, 5.0]), np.array([0.0, 1.0, 2.0, 3.0, 103.0]))
-    even = Rows(np.array([0.0, 1.0, 2.0, 3.0, 5.0]), np.array([0.0, 5.0, 10.0, 15.0, 20.0]))
+    full = RowSpread(np.array([0.0, 1.0, 2.0, 3.0, 5.0]), np.array([0.0, 1.0, 2.0, 3.0, 103.0]))
+    even = RowSpread(np.array([0.0, 1.0, 2.0, 3.0, 5.0]), np.array([0.0, 5.0, 10.0, 15.0, 20.0]))
     swapped = swap(knots, full, aim)
     assert swapped is not None
     assert swapped.tolist() == [2.0, 3.0, 4.0, 5.0]

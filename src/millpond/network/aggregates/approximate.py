@@ -61,13 +61,15 @@ class Measure:
         return () if self.column is None else (self.column,)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[SynopsisPart, ...]:
         """What it is made of."""
         if self.function == "avg":
-            return tuple(Part(kind, self.column, mean_part(self.eps)) for kind in ("count", "sum"))
+            return tuple(SynopsisPart(kind, self.column, mean_part(self.eps)) for kind in ("count", "sum"))
         if self.function == "var_pop":
-            return tuple(Part(kind, self.column, variance_part(self.eps)) for kind in ("count", "sum", "squares"))
-        return (Part(self.function, self.column, self.eps, self.p),)
+            return tuple(
+                SynopsisPart(kind, self.column, variance_part(self.eps)) for kind in ("count", "sum", "squares")
+            )
+        return (SynopsisPart(self.function, self.column, self.eps, self.p),)
 
     def of(self, parts: Sequence[Estimates]) -> Estimates:
         """Its own estimates from those of its parts. Where there is no value, they mean nothing."""
@@ -82,7 +84,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Part:
+class SynopsisPart:
     """One synopsis: `kind` is count, sum, squares (the sum of these), distinct or norm."""
 
     kind: str
@@ -140,7 +142,7 @@ def hashable(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     return found
 
 
-class Clock:
+class SynopsisClock:
     """Times as the synopses count them. A window [t - interval, t] holds both ends.
 
     Where instants and the window are multiples of a slide, time is counted in halves of it: 2k at k slides, 2k - 1 between there
@@ -151,10 +153,10 @@ class Clock:
         self._slide = slide if slide is not None and interval % slide == 0 else None
         self.window = interval + 1 if self._slide is None else 2 * (interval // self._slide) + 1
 
-    def __call__(self, ticks: Ints) -> Ints:
+    def __call__(self, time: Ints) -> Ints:
         if self._slide is None:
-            return ticks
-        halves: Ints = -(-ticks // self._slide) * 2 - (ticks % self._slide != 0)
+            return time
+        halves: Ints = -(-time // self._slide) * 2 - (time % self._slide != 0)
         return halves
 
 
@@ -172,7 +174,7 @@ class Approximated(Summarised):
     ) -> None:
         super().__init__(shape, schema, upto, fingerprint)
         self._interval = interval
-        self._clock = Clock(interval, slide)
+        self._clock = SynopsisClock(interval, slide)
         # A group's number changes when others are let go, its place in the synopses does not.
         self._place: Ints = np.zeros(0, dtype=np.int64)
         self._free: Ints = np.zeros(0, dtype=np.int64)
@@ -180,7 +182,7 @@ class Approximated(Summarised):
         self._last: Ints = np.zeros(0, dtype=np.int64)
         self._last_value: dict[str, Ints] = {c: np.zeros(0, dtype=np.int64) for c in shape.needs}
         parts = dict.fromkeys(part for measure in shape.measures for part in measure.parts)
-        self._made: dict[Part, Grouped] = {part: part.make(self._clock.window) for part in parts}
+        self._made: dict[SynopsisPart, Grouped] = {part: part.make(self._clock.window) for part in parts}
         self._make_room()
 
     @property

@@ -38,7 +38,7 @@ _AT_ONCE = 1 << 14  # groups, so that what is computed of them stays in the cach
 
 
 @dataclass(frozen=True)
-class Correlation:
+class CorrelatedMeasure:
     """What a synopsis is of: `function` of y over the rows whose x is in the range."""
 
     function: str
@@ -59,7 +59,7 @@ class _Kept:
     """What is held of all groups for one measure. A group's rows are kept as they are, up to `most` of them; from then on they
     are in a synopsis, to which they came in their order. Rows without x are left out."""
 
-    def __init__(self, measure: Correlation, most: int) -> None:
+    def __init__(self, measure: CorrelatedMeasure, most: int) -> None:
         self._measure = measure
         self._most = most
         self._counts: Ints = np.zeros(0, dtype=np.int64)
@@ -164,7 +164,7 @@ class Correlations(Summarised):
     """The state of all groups since the landmark before `upto`; `between` is the time from one landmark to the next."""
 
     def __init__(
-        self, shape: Shape[Correlation], schema: pa.Schema, upto: int, between: int, fingerprint: str = ""
+        self, shape: Shape[CorrelatedMeasure], schema: pa.Schema, upto: int, between: int, fingerprint: str = ""
     ) -> None:
         super().__init__(shape, schema, upto, fingerprint)
         self._schema = schema

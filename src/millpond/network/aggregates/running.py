@@ -105,7 +105,7 @@ class Running:
 
     # -- state ------------------------------------------------------------------------------------------------------
 
-    def _changes(self, rows: pa.Table, moments: Ints) -> Iterator[tuple[Ints, Values, Values, Ints]]:
+    def _changes(self, rows: pa.Table, moments: Ints) -> Iterator[tuple[Ints, GroupValues, GroupValues, Ints]]:
         """(slots, values before, values after, moments), each slot at most once in each."""
         if not rows.num_rows:
             return
@@ -144,7 +144,7 @@ class Running:
         self._valid = {c: grown(v, 0) for c, v in self._valid.items()}
         self._kept = {(f, c): grown(v, _START[f]) for (f, c), v in self._kept.items()}
 
-    def _reduced(self, rows: pa.Table, order: Ints, begins: Ints) -> Values:
+    def _reduced(self, rows: pa.Table, order: Ints, begins: Ints) -> GroupValues:
         """The aggregates of each run of rows; `order` puts rows into runs, which start at `begins`."""
         counts = np.diff(np.r_[begins, len(order)])
         valid: dict[str, Ints] = {}
@@ -165,16 +165,16 @@ class Running:
                     kept[function, name] = _sums(chosen, begins, int(counts.max()), name)
                 else:
                     kept[function, name] = _REDUCE[function].reduceat(chosen, begins)
-        return Values(counts, valid, kept)
+        return GroupValues(counts, valid, kept)
 
-    def _at(self, slots: Ints) -> Values:
-        return Values(
+    def _at(self, slots: Ints) -> GroupValues:
+        return GroupValues(
             self._rows[slots],
             {c: v[slots] for c, v in self._valid.items()},
             {k: v[slots] for k, v in self._kept.items()},
         )
 
-    def _put(self, slots: Ints, values: Values) -> None:
+    def _put(self, slots: Ints, values: GroupValues) -> None:
         self._rows[slots] = values.rows
         for name, counts in values.valid.items():
             self._valid[name][slots] = counts
@@ -183,7 +183,7 @@ class Running:
 
     # -- results ----------------------------------------------------------------------------------------------------
 
-    def _differs(self, one: Values, other: Values) -> Bools:
+    def _differs(self, one: GroupValues, other: GroupValues) -> Bools:
         """Where the shown rows of the two are not the same."""
         found = np.zeros(len(one.rows), dtype=np.bool_)
         for measure in self.shape.measures:
@@ -191,7 +191,7 @@ class Running:
             found |= (a_null != b_null) | (~a_null & (a != b))
         return found
 
-    def _shown(self, slots: Ints, values: Values) -> pa.Table:
+    def _shown(self, slots: Ints, values: GroupValues) -> pa.Table:
         arrays = []
         for item in self.shape.items:
             measure = item.measure
@@ -209,21 +209,21 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Values:
+class GroupValues:
     """Aggregates of some groups, one place each: rows, values that are not NULL by column, and what is kept of them."""
 
     rows: Ints
     valid: dict[str, Ints]
     kept: dict[tuple[str, str], Ints]
 
-    def taken(self, places: npt.NDArray[np.generic]) -> Values:
-        return Values(
+    def taken(self, places: npt.NDArray[np.generic]) -> GroupValues:
+        return GroupValues(
             self.rows[places],
             {c: v[places] for c, v in self.valid.items()},
             {k: v[places] for k, v in self.kept.items()},
         )
 
-    def plus(self, other: Values) -> Values:
+    def plus(self, other: GroupValues) -> GroupValues:
         kept = {}
         for (function, name), mine in self.kept.items():
             theirs = other.kept[function, name]
@@ -231,7 +231,7 @@ class Values:
             if function == "sum" and (((mine ^ both) & (theirs ^ both)) < 0).any():  # it has the sign of neither
                 raise _too_large(name)
         valid = {c: v + other.valid[c] for c, v in self.valid.items()}
-        return Values(self.rows + other.rows, valid, kept)
+        return GroupValues(self.rows + other.rows, valid, kept)
 
     def shown(self, measure: Aggregate) -> tuple[npt.NDArray[np.generic], Bools]:
         """The values of an aggregate, and where it is NULL."""

@@ -41,7 +41,7 @@ class Prepared:
     @property
     def slide(self) -> int | None:
         """Ticks between instants; None when each arrival is one."""
-        return None if self.query.slide is None else self.unit.ticks(self.query.slide)
+        return None if self.query.slide is None else self.unit.count(self.query.slide)
 
     @property
     def must_remember(self) -> bool:
@@ -49,11 +49,11 @@ class Prepared:
         return self.query.form != "rstream" and bool(self.standards)
 
     def interval(self, use: Use) -> int | None:
-        """The length of a window by time, in ticks, if it is the same at all instants."""
+        """The length of a window by time, in the table's unit, if it is the same at all instants."""
         assert use.window is not None
         if use.window.now:
             return 0
-        return None if use.window.interval is None else self.unit.ticks(use.window.interval)
+        return None if use.window.interval is None else self.unit.count(use.window.interval)
 
     def start(self, use: Use, instant: int) -> int:
         """Where a window by time begins at an instant; at a later one it does not begin earlier."""
@@ -83,7 +83,7 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     streams = tuple(_within_history(use, catalog) for use in streams)
     bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
-        unit.ticks(query.slide)
+        unit.count(query.slide)
     _check_functions(bound, sql)
     try:
         text = to_duckdb(ordered(bound).tree, bound.functions)

@@ -19,7 +19,7 @@ from millpond.event_time import Progress, event_times
 from millpond.network.evaluate.evaluator import numbered
 from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.definitions import RunningQueries, Step
-from millpond.network.run.host import Host
+from millpond.network.run.host import NetworkHost
 from millpond.network.run.state import Seen, State
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
@@ -83,7 +83,7 @@ def _together(found: list[Progress]) -> Progress:
 
 
 def evaluate(
-    host: Host, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
+    host: NetworkHost, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
 ) -> EvaluatedTick | None:
     """Put together what the shards sent and evaluate the rest. None if the network has started over since the plan.
 
@@ -108,7 +108,7 @@ def evaluate(
 
 
 def _gather(
-    host: Host, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
+    host: NetworkHost, running: RunningQueries, plan: TickPlan, outcomes: Sequence[ShardOutcome]
 ) -> tuple[EvaluatedTick, dict[str, Seen], dict[str, pa.Table], dict[str, int]]:
     """What the shards gave, how far tables are read, and by stream the rows that came and how far time is complete."""
     assert running.whole is not None

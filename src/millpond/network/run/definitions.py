@@ -29,7 +29,7 @@ from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.plan.two_phase import split
 from millpond.network.run.frames import RecentFrames
-from millpond.network.run.host import Host
+from millpond.network.run.host import NetworkHost
 from millpond.network.run.placement import shard_table
 from millpond.network.run.state import Seen, State
 from millpond.network.state.backfill import Past
@@ -73,7 +73,7 @@ class RunningQueries:
     """`note` and `restart` are called under the pond's `work` lock; everything else that changes something by the holder of the
     round. `draft` and `catalog` change under `work` only."""
 
-    def __init__(self, host: Host, shelf: Shelf, kept: Path, recent: RecentFrames, watch: Watch) -> None:
+    def __init__(self, host: NetworkHost, shelf: Shelf, kept: Path, recent: RecentFrames, watch: Watch) -> None:
         self.draft = State()
         self.whole: Evaluator | None = None  # evaluates what no shard key serves
         self.past: Past | None = None

@@ -128,5 +128,5 @@ def _hint(table: str) -> str:
 def _next(query: ContinuousQuery, table: StreamingTable, now: int) -> str:
     if query.slide is None:
         return f"the next row of {table.name}, once its time has passed"
-    slide = table.unit.ticks(query.slide)
+    slide = table.unit.count(query.slide)
     return f"{table.shown(-(-now // slide) * slide)}, once time has passed it"

@@ -13,7 +13,7 @@ from millpond.query.local import Local
 from millpond.query.shelf import Tables
 
 
-class Host(Tables, Protocol):
+class NetworkHost(Tables, Protocol):
     """`work` guards definitions and what is durable, for moments; see `Network` for what else is guarded how."""
 
     work: threading.RLock

@@ -37,7 +37,7 @@ from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.commit import EvaluatedTick, decide, evaluate
 from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
-from millpond.network.run.host import Host
+from millpond.network.run.host import NetworkHost
 from millpond.network.run.idle import follow
 from millpond.network.run.shard_definitions import DefinitionFiles
 from millpond.network.run.state import State
@@ -59,7 +59,7 @@ from millpond.table.stream import StreamTable
 class Network:
     """Owned by the pond. See the top of this module for who may call what; reading is free."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: NetworkHost) -> None:
         self.host = host
         self.state = State()
         self.results = Outlets(host.folder, host.clock, State.from_json)
@@ -318,7 +318,7 @@ class Network:
         assert self._running.whole is not None
         streaming = self.host.catalog.streaming
         windows = [
-            checkpoints.Window(table.folder, found.fingerprint, table.shards, found.upto, found.content)
+            checkpoints.CheckpointWindow(table.folder, found.fingerprint, table.shards, found.upto, found.content)
             for found in self._running.whole.checkpoints()
             if (table := streaming.get(found.stream)) is not None
         ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from millpond.event_time import Progress
 from millpond.network.run.definitions import RunningQueries, Step
 from millpond.network.run.frames import RecentFrames
-from millpond.network.run.host import Host
+from millpond.network.run.host import NetworkHost
 from millpond.network.run.state import Seen
 from millpond.network.run.task import FrameSection, ShardTask, worker_name
 from millpond.table.log import ROWS, Frame
@@ -35,7 +35,7 @@ class TickPlan:
 
 
 def plan_tick(
-    host: Host,
+    host: NetworkHost,
     running: RunningQueries,
     recent: RecentFrames,
     definitions: Mapping[str, Path],
@@ -74,7 +74,7 @@ def plan_tick(
 
 
 def _tasks(
-    host: Host,
+    host: NetworkHost,
     running: RunningQueries,
     name: str,
     before: Seen,

@@ -26,7 +26,7 @@ from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.state import Seen
 from millpond.network.run.task import ShardOutcome, ShardTask, worker_name
-from millpond.network.state.checkpoints import Scribe, Window
+from millpond.network.state.checkpoints import CheckpointWindow, Scribe
 from millpond.network.state.shard_history import ShardPast
 from millpond.schema import SEQ, with_seq
 from millpond.table.log import LogReader
@@ -160,7 +160,7 @@ class Shard:
         assert self._evaluator is not None
         table = self._catalog.streaming[task.table]
         windows = [
-            Window(table.folder, found.fingerprint, table.shards, found.upto, found.content)
+            CheckpointWindow(table.folder, found.fingerprint, table.shards, found.upto, found.content)
             for found in self._evaluator.checkpoints()
             if found.stream == table.name
         ]

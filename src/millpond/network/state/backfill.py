@@ -192,9 +192,9 @@ class Past:
         return self._local.run(plan).rows.rename_columns(columns.names).cast(arrow_schema(columns))
 
 
-def _literal(table: StreamingTable, ticks: int) -> str:
+def _literal(table: StreamingTable, time: int) -> str:
     """A time in Spark's words, such as both engines know."""
-    return str(ticks) if table.unit is TimeUnit.SECOND else f"TIMESTAMP '{table.shown(ticks)}'"
+    return str(time) if table.unit is TimeUnit.SECOND else f"TIMESTAMP '{table.shown(time)}'"
 
 
 def _value(value: int | str | date) -> str:

@@ -69,7 +69,7 @@ class Keepable(Protocol):
 
 
 @dataclass(frozen=True)
-class Window:
+class CheckpointWindow:
     """The folder of its table, what it is (windows with the same words hold the same), and what it holds, which stands at
     `upto`."""
 
@@ -90,7 +90,7 @@ class Scribe:
         self._folder, self._shard = folder, shard
         self._sheets: dict[Path, _Sheet] = {}
 
-    def go_on(self, windows: Iterable[Window], tables: Collection[str], *, begin: bool) -> None:
+    def go_on(self, windows: Iterable[CheckpointWindow], tables: Collection[str], *, begin: bool) -> None:
         """Write the next keys of the snapshots under way; where there is none, begin one if that is asked for. `windows` are
         all there are of `tables` (their folders) in this shard."""
         paths = set()
@@ -119,7 +119,7 @@ class Scribe:
 class _Sheet:
     """A snapshot under way. A thread of its own has the file."""
 
-    def __init__(self, path: Path, window: Window, changes: int) -> None:
+    def __init__(self, path: Path, window: CheckpointWindow, changes: int) -> None:
         self.rows = window.rows
         notes = {_SINCE: window.upto, _SHARDS: window.shards, _CHANGES: changes}
         self._schema = window.rows.schema.with_metadata({name: str(value).encode() for name, value in notes.items()})

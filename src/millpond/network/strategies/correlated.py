@@ -8,7 +8,7 @@ from typing import Self
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.network.aggregates.correlated import Correlation, Correlations
+from millpond.network.aggregates.correlated import CorrelatedMeasure, Correlations
 from millpond.network.aggregates.shape import Item
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
@@ -40,11 +40,11 @@ class CorrelatedStrategy(SummaryStrategy):
         window = self.prepared.streams[0].window
         assert window is not None
         assert window.landmark is not None
-        between = self.prepared.unit.ticks(window.landmark)
+        between = self.prepared.unit.count(window.landmark)
         return Correlations(self.shape, schema, upto, between, self._fingerprint(between))
 
 
-def _measured(node: exp.Expr, values: Values) -> Item[Correlation] | Refusal:
+def _measured(node: exp.Expr, values: Values) -> Item[CorrelatedMeasure] | Refusal:
     mark = correlated_of(node)
     if mark is None:
         return Refusal(f"{shown(node)} is neither such a call nor what it is grouped by")
@@ -55,7 +55,7 @@ def _measured(node: exp.Expr, values: Values) -> Item[Correlation] | Refusal:
         if kind is None or not (kind.is_integer or kind.name in ("FLOAT", "DOUBLE")):
             return Refusal(f"{shown(node)} is not of numbers that both engines compute alike")
     predicate = Predicate(mark.independent, _limit(mark.low), _limit(mark.high))  # type: ignore[arg-type]
-    return Item("", Correlation(mark.function, predicate, x, y, mark.buckets), mark.shown)
+    return Item("", CorrelatedMeasure(mark.function, predicate, x, y, mark.buckets), mark.shown)
 
 
 def _limit(end: End | None) -> Limit | None:

@@ -31,7 +31,7 @@ from millpond.query.binding.uses import Use
 _NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
-class Groups(Protocol):
+class GroupState(Protocol):
     """The groups of a query at `upto`."""
 
     upto: int
@@ -59,7 +59,7 @@ class GroupedStrategy(Strategy):
         super().__init__(prepared)
         self.shape = shape
         self._projection = projection
-        self._groups: Groups | None = None
+        self._groups: GroupState | None = None
         self._waits = False  # whether rows are taken in at instants only
         self._quiet = False  # whether the result at the last instant had no rows
 
@@ -69,10 +69,10 @@ class GroupedStrategy(Strategy):
         return set(table.shard_by) <= {g.lower() for g in self.shape.groups} and not at_arrivals
 
     @abstractmethod
-    def _empty(self, schema: pa.Schema, upto: int) -> Groups:
+    def _empty(self, schema: pa.Schema, upto: int) -> GroupState:
         """Groups without rows, at `upto`; `schema` has the values of rows."""
 
-    def _begun(self, upto: int) -> Groups:
+    def _begun(self, upto: int) -> GroupState:
         """What is held at `upto` before rows are taken from history."""
         return self._empty(self._values_schema(), upto)
 
@@ -80,7 +80,7 @@ class GroupedStrategy(Strategy):
         """The earliest time of a row that an instant later than `after` sees; None: any."""
         return None
 
-    def _past(self, groups: Groups, low: int | None) -> Iterator[pa.Table]:
+    def _past(self, groups: GroupState, low: int | None) -> Iterator[pa.Table]:
         """The rows from `low` on that are missing in groups."""
         stream = self.prepared.streams[0].table.name
         return self.context.history.parts(stream, self._projection.needs, low, groups.upto)

@@ -42,7 +42,7 @@ _KEYS = 2000  # looked up at once
 
 
 @dataclass
-class Slots:
+class PartitionedWindow:
     """A partitioned window of one query; it holds the rows up to `upto`."""
 
     rows: KeyedRows
@@ -88,7 +88,7 @@ class InstantStrategy(Strategy):
         if self._question is not None:
             self.context.batches.join(self._question, prepared.name, self)
         self._lookups: dict[str, Lookup] = lookups(prepared)
-        self._slots: dict[str, Slots] = {}
+        self._slots: dict[str, PartitionedWindow] = {}
         self._before: pa.Table | None = None  # its result at the last instant, if it sends differences
         self._quiet = False  # whether its result at the last instant had no rows
         windows = [u.window for u in prepared.streams]
@@ -138,11 +138,11 @@ class InstantStrategy(Strategy):
             if use.window.columns and use.name not in self._slots:
                 self._slots[use.name] = self._empty(use, begin - 1)
 
-    def _empty(self, use: Use, upto: int) -> Slots:
+    def _empty(self, use: Use, upto: int) -> PartitionedWindow:
         inlet, window = self.context.inlets[use.table.name], use.window
         assert window is not None
         assert window.rows is not None
-        return Slots(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
+        return PartitionedWindow(KeyedRows(inlet.schema, inlet.time_column, window.columns, window.rows), upto)
 
     def close(self) -> None:
         if self._question is not None:

@@ -26,7 +26,7 @@ Moments = npt.NDArray[np.int64]
 MOMENT = "__moment"  # the instant, as the last column of a projection's text
 
 
-class Batch(Protocol):
+class SeenRows(Protocol):
     """Rows, each seen at some instant."""
 
     columns: Columns
@@ -84,7 +84,7 @@ class Projection:
         """Tells which rows fulfil WHERE; None if only the engine can."""
         return compile_condition(self.where)
 
-    def stamped(self, engine: Engine, batch: Batch, schema: pa.Schema) -> pa.Table:
+    def stamped(self, engine: Engine, batch: SeenRows, schema: pa.Schema) -> pa.Table:
         """What is selected, with the moments of the rows as the last column; it has this `schema`."""
         if not batch.size:
             return schema.empty_table()
@@ -102,7 +102,7 @@ class Projection:
         rows = batch.rows(self.needs, places).append_column(MOMENT, stamps)
         return self._ask(engine, rows).rename_columns(schema.names).cast(schema)
 
-    def values(self, engine: Engine, batch: Batch) -> tuple[pa.Table, Moments]:
+    def values(self, engine: Engine, batch: SeenRows) -> tuple[pa.Table, Moments]:
         """What is selected, under `names`, and the moments of these rows."""
         if self.plain is None or self.predicate is None:
             if batch.size:
@@ -113,7 +113,7 @@ class Projection:
         places = np.flatnonzero(self.predicate(batch.columns))
         return batch.rows(self.plain, places), batch.moments[places]
 
-    def computed(self, engine: Engine, batch: Batch) -> tuple[pa.Table, Moments]:
+    def computed(self, engine: Engine, batch: SeenRows) -> tuple[pa.Table, Moments]:
         """The same, by the engine."""
         rows = batch.rows(self.needs, None).append_column(MOMENT, pa.array(batch.moments))
         found = self._ask(engine, rows)

@@ -16,7 +16,7 @@ from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.shapes import Values, grouping_of, ungrouped
 from millpond.network.strategies.base import Checkpoint
-from millpond.network.strategies.grouped import GroupedStrategy, Groups
+from millpond.network.strategies.grouped import GroupedStrategy, GroupState
 from millpond.network.strategies.projection import Projection
 
 
@@ -45,7 +45,7 @@ class SummaryStrategy(GroupedStrategy):
             return ""
         return repr((self.shape, *held, self.prepared.slide, where.sql() if where else ""))
 
-    def _begun(self, upto: int) -> Groups:
+    def _begun(self, upto: int) -> GroupState:
         """What a checkpoint has of it, if there is a good one, else nothing."""
         schema = self._values_schema()
         groups = self._empty(schema, upto)
@@ -61,7 +61,7 @@ class SummaryStrategy(GroupedStrategy):
             return self._empty(schema, upto)
         return groups
 
-    def _past(self, groups: Groups, low: int | None) -> Iterator[pa.Table]:
+    def _past(self, groups: GroupState, low: int | None) -> Iterator[pa.Table]:
         assert isinstance(groups, Summarised)
         low = groups.first_missing if low is None else max(low, groups.first_missing)
         yield from super()._past(groups, low)

@@ -103,7 +103,7 @@ def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sou
                 )
         if window.length is not None:
             try:
-                table.unit.ticks(window.length)
+                table.unit.count(window.length)
             except SqlError as error:
                 raise error.at(sql, place) from None
     return Use(f"__r{number}", node.alias_or_name, table, window, rejected)

@@ -19,7 +19,7 @@ from millpond.sinks.python import Call, Calling
 from millpond.sinks.registry import open_sink
 
 
-class Results(Protocol):
+class ResultSource(Protocol):
     """Where triggers find what they hand on: the catalog, the outlets, and the condition that is notified of new results."""
 
     arrived: threading.Condition
@@ -33,7 +33,7 @@ class Results(Protocol):
 class Triggers:
     """The triggers of a pond. They run in the process that owns it; any process can ask how they are."""
 
-    def __init__(self, results: Results, folder: Path, clock: Clock, options: TriggerOptions = OPTIONS) -> None:
+    def __init__(self, results: ResultSource, folder: Path, clock: Clock, options: TriggerOptions = OPTIONS) -> None:
         self._results = results
         self._folder = folder
         self._clock = clock

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import TokenType
 from millpond.duration import FOREVER
 from millpond.errors import SqlSyntaxError
 from millpond.sql import statements as st
-from millpond.sql.cursor import VALUES, Cursor
+from millpond.sql.cursor import VALUES, TokenCursor
 from millpond.sql.reader.queries import QUERY_STARTS, QueryReader
 from millpond.sql.statements import Statement
 
@@ -80,7 +80,7 @@ class ContinuousReader(QueryReader):
 
     def _sample(self) -> int:
         """Where the SAMPLE clause begins. A table or column may be called so too: the last place it can be is it."""
-        places = [Cursor(self.sql, self.tokens, i) for i in range(len(self.tokens) - 1, self.index, -1)]
+        places = [TokenCursor(self.sql, self.tokens, i) for i in range(len(self.tokens) - 1, self.index, -1)]
         for here in places:
             if here.at("SAMPLE", "INTERVAL") or here.at("SAMPLE", "REALTIME"):
                 return here.index

@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from millpond.schema import Column
 from millpond.sql import statements as st
-from millpond.sql.cursor import Cursor
+from millpond.sql.cursor import TokenCursor
 from millpond.sql.reader.parts import REFUSED_CLAUSES
 from millpond.sql.reader.queries import QueryReader
 from millpond.sql.statements import Statement
@@ -53,7 +53,7 @@ class DefinitionReader(QueryReader):
 
     def create_table(self) -> Statement:
         """TABLE FUNCTION, unless what follows says that a table is called `function`."""
-        after = Cursor(self.sql, self.tokens, self.index + 2)
+        after = TokenCursor(self.sql, self.tokens, self.index + 2)
         named = after.at_word() or after.look().token_type is TokenType.IDENTIFIER
         if self.at("TABLE", "FUNCTION") and named and not after.at("AS") and not after.at("FROM"):
             return self.create_function()

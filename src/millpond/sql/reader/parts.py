@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
-from millpond.sql.cursor import Cursor
+from millpond.sql.cursor import TokenCursor
 from millpond.sql.sizes import check_columns
 
 # Clauses, types and constraints of Spark's SQL that a pond does not have: refused by name.
@@ -25,7 +25,7 @@ CONSTRAINTS = ("PRIMARY KEY", "PRIMARY", "FOREIGN KEY", "FOREIGN", "UNIQUE", "CH
                "DEFAULT", "GENERATED", "COLLATE")  # fmt: skip
 
 
-class Parts(Cursor):
+class Parts(TokenCursor):
     """The parts that several statements share."""
 
     def __init__(self, sql: str, tokens: list[Token]) -> None:

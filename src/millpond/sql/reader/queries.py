@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 from millpond.errors import SqlSyntaxError, UnsupportedSql
 from millpond.sql import statements as st
 from millpond.sql.chains import balance
-from millpond.sql.cursor import TEXTS, VALUES, Cursor
+from millpond.sql.cursor import TEXTS, VALUES, TokenCursor
 from millpond.sql.dialect import read_tree, span_of
 from millpond.sql.literals import FOLDED, LiteralRows
 from millpond.sql.reader.parts import REFUSED_CLAUSES, Parts
@@ -113,7 +113,7 @@ class QueryReader(Parts):
 
     def is_form(self, place: int) -> bool:
         """Whether ISTREAM or its like stands here, and not a column of that name: an expression follows it."""
-        here = Cursor(self.sql, self.tokens, place)
+        here = TokenCursor(self.sql, self.tokens, place)
         if not here.at_word() or here.look().text.upper() not in RELATION_TO_STREAM:
             return False
         here.index += 1

@@ -190,7 +190,7 @@ def epoch_days(node: exp.UnixDate, tr: Translator) -> Value:
 
 
 def instant(node: exp.Placeholder, tr: Translator) -> Value:
-    """The instant of the query, in ticks: a whole number, or microseconds since 1970."""
+    """The instant of the query, in the table's unit: a whole number, or microseconds since 1970."""
     if type_of(node.type) == BIGINT:
         return Value(f"CAST({INSTANT} AS BIGINT)", BIGINT)
     return Value(f"make_timestamp(CAST({INSTANT} AS BIGINT))", TIMESTAMP)

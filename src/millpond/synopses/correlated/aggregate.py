@@ -23,7 +23,7 @@ from millpond.synopses.base import Estimate, Floats, StateReader, StateWriter, S
 from millpond.synopses.correlated.answer import answer, between, channels_of, of_the_living, weights_of
 from millpond.synopses.correlated.curve import ESTIMATE, Curve
 from millpond.synopses.correlated.panes import Means, Panes
-from millpond.synopses.correlated.placing import Aim, Rows, Strategy, apart, place, swap
+from millpond.synopses.correlated.placing import Aim, RowSpread, Strategy, apart, place, swap
 from millpond.synopses.correlated.predicate import Dependent, Independent, Limit, Predicate
 
 PERIOD = 64
@@ -297,11 +297,11 @@ class CorrelatedAggregate(Synopsis):
     def _move(self, knots: Floats) -> None:
         self._curve.move(knots, self._panes.lowest, self._panes.highest, self._panes.totals)
 
-    def _spread(self) -> Rows:
+    def _spread(self) -> RowSpread:
         """The rows as they are spread, as estimated from all panes; of y, where only that is added up."""
         counts = self._curve.values()[:, 0, ESTIMATE].sum(axis=0)
         lowest, highest = float(self._panes.lowest.min()), float(self._panes.highest.max())
-        return Rows.of(self._curve.knots, counts, lowest, highest, float(self._panes.totals[:, 0].sum()))
+        return RowSpread.of(self._curve.knots, counts, lowest, highest, float(self._panes.totals[:, 0].sum()))
 
     def _balance(self) -> None:
         if self._curve.discrete:

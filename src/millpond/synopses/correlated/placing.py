@@ -39,14 +39,14 @@ Region = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSpread:
     """How the rows are spread, as estimated: `counts` rows lie at or below `places`; both grow."""
 
     places: Floats
     counts: Floats
 
     @classmethod
-    def of(cls, knots: Floats, counts: Floats, lowest: float, highest: float, total: float) -> Rows:
+    def of(cls, knots: Floats, counts: Floats, lowest: float, highest: float, total: float) -> RowSpread:
         """From the counts at knots; none lie below the lowest value, and all up to the highest."""
         places = np.concatenate(([min([lowest, *knots[:1]])], knots, [max([highest, *knots[-1:]])]))
         return cls(places, np.maximum.accumulate(np.concatenate(([0.0], counts, [total]))))
@@ -84,7 +84,7 @@ def inside(knots: Floats, regions: tuple[Region, ...]) -> np.ndarray[tuple[int],
     return found
 
 
-def place(strategy: Strategy, aim: Aim, limit: int, knots: Floats, rows: Rows | None, deviations: float) -> Floats:
+def place(strategy: Strategy, aim: Aim, limit: int, knots: Floats, rows: RowSpread | None, deviations: float) -> Floats:
     """The knots to have next, at most `limit`; quantile strategies need `rows`."""
     if strategy.piecemeal:
         return piecemeal(aim, limit, knots, rows)
@@ -109,7 +109,7 @@ def normal_quantiles(aim: Aim, count: int, deviations: float) -> Floats:
     return np.unique(np.concatenate(found))
 
 
-def count_quantiles(aim: Aim, count: int, rows: Rows) -> Floats:
+def count_quantiles(aim: Aim, count: int, rows: RowSpread) -> Floats:
     """Knots with equally many rows between them."""
     low, high = aim.regions[0][0], aim.regions[-1][1]
     first, last = rows.up_to(np.array([low, high]))
@@ -117,7 +117,7 @@ def count_quantiles(aim: Aim, count: int, rows: Rows) -> Floats:
     return np.unique(np.concatenate((found[(found > low) & (found < high)], [high])))
 
 
-def piecemeal(aim: Aim, limit: int, knots: Floats, rows: Rows | None) -> Floats:
+def piecemeal(aim: Aim, limit: int, knots: Floats, rows: RowSpread | None) -> Floats:
     """Keep what lies inside; make room for what is wanted; split what is largest while there are knots to spare: the widest
     bucket, or when `rows` are given the fullest."""
     measure = rows.up_to if rows else _itself
@@ -137,7 +137,7 @@ def piecemeal(aim: Aim, limit: int, knots: Floats, rows: Rows | None) -> Floats:
     return kept
 
 
-def swap(knots: Floats, rows: Rows, aim: Aim) -> Floats | None:
+def swap(knots: Floats, rows: RowSpread, aim: Aim) -> Floats | None:
     """Merge two neighbours and split the fullest bucket, when this brings the counts nearer to each other.
 
     The sum of squares falls by f²/2 for a split bucket of f rows, and grows by 2 f g for a merged pair. Around

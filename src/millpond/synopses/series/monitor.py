@@ -10,7 +10,7 @@ import numpy.typing as npt
 from millpond.synopses.base import SynopsisError, whole
 from millpond.synopses.layout import StateWriter, unseal
 from millpond.synopses.series.pairs import Pairs
-from millpond.synopses.series.queries import KINDS, Correlation, SeriesQuery, TopPairs, Window, from_text, to_text
+from millpond.synopses.series.queries import KINDS, Correlation, SeriesQuery, SeriesWindow, TopPairs, from_text, to_text
 from millpond.synopses.series.slots import Slots
 
 
@@ -130,14 +130,14 @@ class SeriesMonitor:
         self._check(query)
         return query.answer(self._window(query.window), None)
 
-    def _answer(self, name: str, query: SeriesQuery, window: Window) -> Any:
+    def _answer(self, name: str, query: SeriesQuery, window: SeriesWindow) -> Any:
         found = query.answer(window, self._last.get(name))
         if isinstance(query, TopPairs):
             self._last[name] = found
         return found
 
-    def _window(self, length: int) -> Window:
-        return Window(self._slots.window(length // self.slide), self._slots.newest & 0x7FFFFFFFFFFFFFFF)
+    def _window(self, length: int) -> SeriesWindow:
+        return SeriesWindow(self._slots.window(length // self.slide), self._slots.newest & 0x7FFFFFFFFFFFFFFF)
 
     def _query(self, name: str) -> SeriesQuery:
         if name not in self._queries:

@@ -71,7 +71,7 @@ class Pairs:
         return cls(nobody, nobody, np.empty(0))
 
 
-class Rows:
+class SeriesRows:
     """The rows of one window: their means, lengths about the mean, and who takes part. `values` are only read."""
 
     def __init__(self, values: Floats) -> None:
@@ -133,7 +133,7 @@ def _strips(count: int, width: int) -> Iterator[slice]:
 class Sieve:
     """Says of all pairs which may have a correlation of at least some value."""
 
-    def __init__(self, rows: Rows, aim: float, absolute: bool, miss: float, seed: int) -> None:
+    def __init__(self, rows: SeriesRows, aim: float, absolute: bool, miss: float, seed: int) -> None:
         """`aim` is near which correlation it will be used; `miss` how often a pair just there may be passed over."""
         self.rows, self.absolute = rows, absolute
         directions = _directions(rows.width, aim, miss, seed)
@@ -187,7 +187,7 @@ def strength(pairs: Pairs, absolute: bool) -> Floats:
     return np.abs(pairs.correlation) if absolute else pairs.correlation
 
 
-def pairs_above(rows: Rows, threshold: float, absolute: bool = False, miss: float = 0.0, seed: int = 0) -> Pairs:
+def pairs_above(rows: SeriesRows, threshold: float, absolute: bool = False, miss: float = 0.0, seed: int = 0) -> Pairs:
     """All with at least this correlation, in the order of `first` and `second`."""
     sieve = Sieve(rows, threshold, absolute, miss, seed)
     cut = sieve.cut(threshold)
@@ -200,7 +200,7 @@ def pairs_above(rows: Rows, threshold: float, absolute: bool = False, miss: floa
 
 
 def top_pairs(
-    rows: Rows, count: int, absolute: bool = False, miss: float = 0.0, seed: int = 0, guess: Pairs | None = None
+    rows: SeriesRows, count: int, absolute: bool = False, miss: float = 0.0, seed: int = 0, guess: Pairs | None = None
 ) -> Pairs:
     """The `count` with the highest correlation, highest first.
 

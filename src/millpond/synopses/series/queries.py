@@ -11,23 +11,23 @@ import numpy as np
 
 from millpond.synopses.base import SynopsisError, whole
 from millpond.synopses.layout import Floats
-from millpond.synopses.series.pairs import STRIP, Pairs, Rows, pairs_above, top_pairs
+from millpond.synopses.series.pairs import STRIP, Pairs, SeriesRows, pairs_above, top_pairs
 
 STATISTICS = ("mean", "deviation", "min", "max", "count")
 
 
-class Window:
+class SeriesWindow:
     """One window at one slot, with what its queries have in common: worked out once, when first needed."""
 
     def __init__(self, values: Floats, seed: int) -> None:
         self.values, self.seed = values, seed
-        self._rows: Rows | None = None
+        self._rows: SeriesRows | None = None
         self._statistics: dict[str, Floats] | None = None
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> SeriesRows:
         if self._rows is None:
-            self._rows = Rows(self.values)
+            self._rows = SeriesRows(self.values)
         return self._rows
 
     @property
@@ -47,7 +47,7 @@ class SeriesQuery(ABC):
         whole("a window", self.window, 1)
 
     @abstractmethod
-    def answer(self, window: Window, before: Pairs | None) -> Any:
+    def answer(self, window: SeriesWindow, before: Pairs | None) -> Any:
         """At a slot; `before` is what `TopPairs` answered last."""
 
 
@@ -68,7 +68,7 @@ class Moving(SeriesQuery):
             if name not in STATISTICS:
                 raise SynopsisError(f"there is no moving {name!r}", hint=f"There are {', '.join(STATISTICS)}.")
 
-    def answer(self, window: Window, before: Pairs | None) -> dict[str, Floats]:
+    def answer(self, window: SeriesWindow, before: Pairs | None) -> dict[str, Floats]:
         return {name: window.statistics[name].copy() for name in self.statistics}
 
 
@@ -85,7 +85,7 @@ class Correlation(SeriesQuery):
         pairs = tuple((whole("a series", a, 0), whole("a series", b, 0)) for a, b in self.pairs)
         object.__setattr__(self, "pairs", pairs)
 
-    def answer(self, window: Window, before: Pairs | None) -> Floats:
+    def answer(self, window: SeriesWindow, before: Pairs | None) -> Floats:
         ends = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
         return window.rows.correlation(ends[:, 0], ends[:, 1])
 
@@ -108,7 +108,7 @@ class PairsAbove(SeriesQuery):
             raise SynopsisError(f"a threshold must be more than 0 and at most 1, not {self.threshold!r}")
         _check_miss(self.miss)
 
-    def answer(self, window: Window, before: Pairs | None) -> Pairs:
+    def answer(self, window: SeriesWindow, before: Pairs | None) -> Pairs:
         return pairs_above(window.rows, self.threshold, self.absolute, self.miss, window.seed)
 
 
@@ -125,7 +125,7 @@ class TopPairs(SeriesQuery):
         whole("the number of pairs", self.count, 1)
         _check_miss(self.miss)
 
-    def answer(self, window: Window, before: Pairs | None) -> Pairs:
+    def answer(self, window: SeriesWindow, before: Pairs | None) -> Pairs:
         return top_pairs(window.rows, self.count, self.absolute, self.miss, window.seed, before)
 
 
