@@ -86,7 +86,7 @@ def test_a_good_source() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (Greedy, "were asked for"),
+        (Greedy, "asked for"),
         (Empty, "more than 10 rows came"),
         (Repeats, "lost or repeated after seek to 1|more than"),
         (Skips, "lost or repeated after seek to 1|only 8 of 9 rows came"),
