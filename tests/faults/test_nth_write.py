@@ -116,7 +116,7 @@ class Scenario:
             self.close()
             self.open()
         elif operation["op"] == "archive":
-            self.open().archive_in_place()
+            self.open()._workspace.rounds.archive()
         else:
             perform(self.open(), self.ledger, operation)
 
