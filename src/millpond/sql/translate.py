@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from millpond.catalog import Function
+from millpond.errors import MillpondError
 from millpond.schema import DataType
 from millpond.sql.rules import FUNCTIONS, RELATIONS, VALUES
 from millpond.sql.rules.functions import scalar
@@ -95,7 +96,13 @@ def _translated(query: exp.Expr, user: Mapping[str, Function] | None) -> Relatio
     functions = {**FUNCTIONS, **dict.fromkeys(user, scalar)} if user else FUNCTIONS
     translator = Translator(VALUES, functions, RELATIONS, user)
     translator.scope.clause = "query"
-    relation = translator.relation(query)
+    try:
+        relation = translator.relation(query)
+    except (NotOnDuckDB, MillpondError):
+        raise
+    except (AttributeError, AssertionError, LookupError, TypeError, ValueError) as error:
+        # A tree that no rule was written for, out of text that hardly is a query: Spark judges it.
+        raise NotOnDuckDB("it cannot be translated") from error
     if any(type.name == "VOID" for _, type in relation.columns):
         raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
     return relation

@@ -404,3 +404,19 @@ def test_a_refusal_names_the_function(db: millpond.Pond) -> None:
     for value, place in itertools.product(HOSTILE_VALUES[:3], PLACES.values()):
         with pytest.raises(MillpondError, match=r'function ".*" cannot be called in a query'):
             db.sql(place.format(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT CAST(a AS DECIMAL(10, AS1)) AS x FROM one", "this query cannot run on DuckDB"),
+        ("SELECT date_diff( , '2024-02-29') AS c FROM one", "this query cannot run on DuckDB"),
+        ("SELECT a FROM one UNION ALL SELECT a, 1 FROM one ORDER BY nowhere", 'column "nowhere" does not exist'),
+    ],
+)
+def test_text_that_hardly_is_a_query_gets_an_error_of_ours(tmp_path: Path, text: str, message: str) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False, engine="duckdb") as db:
+        db.sql("CREATE TABLE one (a INT)")
+        with pytest.raises(millpond.MillpondError) as caught:
+            db.sql(text)
+        assert caught.value.primary == message

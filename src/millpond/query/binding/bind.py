@@ -20,7 +20,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.schema import MappingSchema
 
 from millpond.catalog import Catalog
-from millpond.errors import SqlError, UnsupportedSql
+from millpond.errors import MillpondError, SqlError, UnsupportedSql
 from millpond.query.allowed import check_allowed
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
@@ -87,6 +87,12 @@ def bind(
         scopes = scopes if written is None else traverse_scope(tree)
     except SqlError as error:
         raise error.at(sql, None) from error.__cause__
+    except MillpondError:
+        raise
+    except (AttributeError, AssertionError, LookupError, TypeError, ValueError) as error:
+        # Text that can be read and hardly is a query: sqlglot, or we, trip over a tree that nobody thought of.
+        detail = f"{type(error).__name__} while its names were resolved."
+        raise SqlError("this query cannot be understood", detail=detail, sql=sql, span=span_of(query)) from error
     except (OptimizeError, SqlglotError) as error:
         raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
     return Bound(tree, uses, tuple(tree.named_selects), scopes, functions, written)

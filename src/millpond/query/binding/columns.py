@@ -82,7 +82,9 @@ def _where(names: Mapping[str, list[str]], table: str, uses: Mapping[str, Use], 
         return f' in "{table}"', [n for n in names[table] if n != SEQ]
     if len(names) == 1:
         alias = next(iter(names))
-        source = scope.sources[alias]
+        source = scope.sources.get(alias)
+        if source is None:  # outputs of a UNION and its like
+            return "", names[alias]
         real = uses[source.name].table.name if isinstance(source, exp.Table) and source.name in uses else alias
         return f' in table "{real}"', [n for n in names[alias] if n != SEQ]
     return "", [n for ns in names.values() for n in ns if n != SEQ]
