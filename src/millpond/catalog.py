@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from millpond.codec import NOT_DURABLE
+from millpond.codec import NOT_DURABLE, stored_as
 from millpond.duration import TimeUnit, moment
 from millpond.errors import CatalogError, UnknownName
 from millpond.schema import Schema
@@ -137,10 +137,10 @@ INSTANT = "instant"  # the time column of every result
 class ContinuousQuery:
     """A query that keeps answering. Its result is a streaming table of the same name, whose time is the instant.
 
-    `sql` is the SELECT with its windows. `form` is 'rstream', 'istream' or 'dstream'. `slide` is None for REALTIME.
+    `sql` is the SELECT with its windows. `stream_operator` is 'rstream', 'istream' or 'dstream'. `slide` is None for REALTIME.
     `columns` are those of the result, the instant last. `history` is how long results are kept; None means those of the
     last instant. `start` is the event time the query begins at when it was told to begin in the past. `reads` names
-    the relations it reads, `made` counts its definitions: an altered query is a new one for the network.
+    the relations it reads, `revision` counts its definitions: an altered query is a new one for the network.
 
     Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is
     `part_of` the user's query, the second `combines` what the first sends. Both say it with the other's name.
@@ -148,7 +148,7 @@ class ContinuousQuery:
 
     name: str
     sql: str
-    form: str
+    stream_operator: str = field(metadata=stored_as("form"))
     slide: timedelta | None
     columns: Schema
     folder: str
@@ -157,7 +157,7 @@ class ContinuousQuery:
     view: bool = False
     start: int | None = None
     paused: bool = False
-    made: int = 0
+    revision: int = field(default=0, metadata=stored_as("made"))
     part_of: str | None = field(default=None, metadata=NOT_DURABLE)
     combines: str | None = field(default=None, metadata=NOT_DURABLE)
 

@@ -28,6 +28,12 @@ from millpond.schema import Column, DataType, Schema
 NOT_DURABLE = {"durable": False}
 """As the metadata of a field with a default: it is neither written nor read."""
 
+
+def stored_as(key: str) -> dict[str, str]:
+    """As the metadata of a field: it has this name in JSON."""
+    return {"key": key}
+
+
 T = TypeVar("T")
 Decoder = Callable[[Any], Any]
 
@@ -45,11 +51,12 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     assert dataclasses.is_dataclass(value), f"{type(value).__name__} has no form in JSON"
-    return {f.name: to_json(getattr(value, f.name)) for f in _durable(value)}
+    return {key: to_json(getattr(value, f.name)) for key, f in _durable(value).items()}
 
 
-def _durable(value: Any) -> list[dataclasses.Field[Any]]:
-    return [f for f in dataclasses.fields(value) if f.metadata.get("durable", True)]
+def _durable(value: Any) -> dict[str, dataclasses.Field[Any]]:
+    """The fields of a dataclass that are written, by their names in JSON."""
+    return {f.metadata.get("key", f.name): f for f in dataclasses.fields(value) if f.metadata.get("durable", True)}
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -85,14 +92,18 @@ def _decoder(kind: Any) -> Decoder:
 
 def _dataclass(kind: Any) -> Decoder:
     hints = typing.get_type_hints(kind)
-    decoders = {f.name: _decoder(hints[f.name]) for f in _durable(kind)}
+    decoders = {key: (f.name, _decoder(hints[f.name])) for key, f in _durable(kind).items()}
 
     def decode(data: Any) -> Any:
         unknown = _plain(dict, data).keys() - decoders.keys()
         if unknown:
             raise ValueError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
         try:
-            return kind(**{name: decoders[name](value) for name, value in data.items()})
+            found = {}
+            for key, value in data.items():
+                name, of_field = decoders[key]
+                found[name] = of_field(value)
+            return kind(**found)
         except TypeError as error:
             raise ValueError(str(error)) from error
 

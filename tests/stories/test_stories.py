@@ -361,7 +361,7 @@ class Teller:
         after = self._positions.get(query.folder)
         results = (self._reader or self._pond).resume(step.text, after=after).fetch()
         self._positions[query.folder] = results.position
-        sign = "-" if query.form == "dstream" else "+"
+        sign = "-" if query.stream_operator == "dstream" else "+"
         names = results.columns[:-2]  # behind them the instant and the row number
         rows = [(f"{sign} {show_value(row[-2])}", show_row(row[:-2])) for row in results]
         if step.kind == "changes~":

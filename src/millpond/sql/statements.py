@@ -131,7 +131,7 @@ class Continuous:
 
     text: str
     query: exp.Expr
-    form: str = "rstream"
+    stream_operator: str = "rstream"
     slide: timedelta | None = None
 
 

@@ -33,7 +33,7 @@ def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
         query = ContinuousQuery(
             name=name,
             sql=body.text,
-            form=body.form,
+            stream_operator=body.stream_operator,
             slide=body.slide,
             columns=Schema(()),
             folder=folder_name(name, catalog.made),
@@ -111,7 +111,7 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
     with workspace.work:
         catalog = workspace.catalog
         query = _named(catalog, statement.name, view=statement.view)
-        changed = replace(query, made=query.made + 1)
+        changed = replace(query, revision=query.revision + 1)
         if statement.window is not None:
             alias, window = statement.window
             changed = replace(changed, sql=replace_window(query, alias, window_text(window)))
@@ -165,7 +165,7 @@ def pause(workspace: Workspace, statement: st.PauseQuery) -> Result:
             return Result(message=f'the missing results of "{query.name}" are acknowledged')
         if query.paused == statement.pause and not failed:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
-        changed = replace(query, paused=statement.pause, made=query.made + 1, start=None)
+        changed = replace(query, paused=statement.pause, revision=query.revision + 1, start=None)
         workspace.change_catalog(replace(workspace.catalog.with_query(changed), made=workspace.catalog.made))
         if not statement.pause:
             workspace.network.begin_anew(query)

@@ -75,7 +75,7 @@ def _renew_queries(workspace: Workspace, table: str, time: int) -> list[str]:
         return []
     outlets = [workspace.network.outlet(query.name) for query in passed]
     for query in passed:
-        new = replace(query, folder=folder_name(query.name, catalog.made), made=query.made + 1, start=None)
+        new = replace(query, folder=folder_name(query.name, catalog.made), revision=query.revision + 1, start=None)
         catalog = catalog.with_query(new)
         for trigger in [t for t in catalog.triggers.values() if t.folder == query.folder]:
             rest = {key: t for key, t in catalog.triggers.items() if key != trigger.name}

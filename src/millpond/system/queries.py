@@ -64,7 +64,7 @@ def queries(reading: Reading) -> Iterator[Row]:
             "state": "waiting" if broken and _state(network, query) == "running" else _state(network, query),
             "evaluating_since": since.get(query.name),
             "sample": "realtime" if query.slide is None else describe(query.slide),
-            "stream_operator": query.form,
+            "stream_operator": query.stream_operator,
             "sent": outlet.next,
             "last_instant": time_text(table, progress.last),
             "last_instant_seconds": time_seconds(table, progress.last),

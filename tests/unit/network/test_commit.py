@@ -22,7 +22,7 @@ from millpond.schema import Schema
 
 
 def query(name: str, *reads: str, made: int = 0) -> ContinuousQuery:
-    return ContinuousQuery(name, f"SELECT {name}", "rstream", None, Schema(()), f"{name}@1", reads, None, made=made)
+    return ContinuousQuery(name, f"SELECT {name}", "rstream", None, Schema(()), f"{name}@1", reads, None, revision=made)
 
 
 def catalog(*queries: ContinuousQuery) -> Catalog:
@@ -60,7 +60,7 @@ def test_a_tick_without_changes_is_committed_as_a_whole() -> None:
     "now",
     [
         catalog(A),
-        catalog(A, replace(B, made=1)),
+        catalog(A, replace(B, revision=1)),
         catalog(A, replace(B, paused=True)),
         catalog(A, replace(B, folder="b@7")),
     ],
@@ -76,7 +76,7 @@ def test_results_of_a_query_that_changed_since_the_plan_are_discarded(now: Catal
 
 
 def test_what_was_computed_from_a_discarded_result_is_discarded_too() -> None:
-    made = decide(DRAFT, evaluation(A, B, C), catalog(replace(A, made=1), B, C))
+    made = decide(DRAFT, evaluation(A, B, C), catalog(replace(A, revision=1), B, C))
     assert made.discarded == {"a", "c"}
     assert [name for name, _ in made.sent] == ["b"]
     assert made.state.progress["c@1"] == Progress(5)
@@ -91,7 +91,7 @@ def test_the_rows_of_a_first_step_are_sent_to_nobody() -> None:
     made = decide(DRAFT, found, catalog(A))
     assert [name for name, _ in made.sent] == ["a"]
     assert made.state.failed == {"a@1.partial": "bad", "a@1": "bad"}  # of a query in two steps both stop
-    assert decide(DRAFT, found, catalog(replace(A, made=1))).discarded == {"first", "a"}
+    assert decide(DRAFT, found, catalog(replace(A, revision=1))).discarded == {"first", "a"}
 
 
 # -- in a pond ----------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_a_query_altered_while_it_is_evaluated_takes_those_with_it_that_read_it(
         if t == 4:
             fast = db._workspace.catalog.queries["fast"]
             db._workspace.change_catalog(
-                replace(db._workspace.catalog, queries={**db._workspace.catalog.queries, "fast": replace(fast, made=1)})
+                replace(db._workspace.catalog, queries={**db._workspace.catalog.queries, "fast": replace(fast, revision=1)})
             )
         db._workspace.network.commit(plan, evaluation)
         if t == 4:

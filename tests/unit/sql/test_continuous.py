@@ -46,7 +46,7 @@ def test_a_continuous_query() -> None:
     found = created(text)
     assert (found.name, found.view, found.history, found.start, found.if_not_exists) == ("q", False, None, None, False)
     assert found.body.text == "SELECT vid FROM r [INTERVAL 4] WHERE spd = 0"
-    assert (found.body.form, found.body.slide) == ("rstream", 2 * SECOND)
+    assert (found.body.stream_operator, found.body.slide) == ("rstream", 2 * SECOND)
     assert isinstance(found.body.query, exp.Select)
     assert text[found.span.start : found.span.end] == text
 
@@ -103,7 +103,7 @@ def test_sample(clause: str, slide: timedelta | None) -> None:
 )  # fmt: skip
 def test_what_is_sent(form: str, rest: str) -> None:
     found = body(f"SELECT {form} {rest} SAMPLE REALTIME")
-    assert found.form == form.lower()
+    assert found.stream_operator == form.lower()
     assert found.text == f"SELECT {' ' * len(form)} {rest}"
     assert found.query == read_tree(found.text, tokenize(found.text))
 
@@ -116,13 +116,13 @@ def test_what_is_sent(form: str, rest: str) -> None:
 )  # fmt: skip
 def test_a_column_may_be_called_so(text: str) -> None:
     found = body(f"{text} SAMPLE REALTIME")
-    assert (found.form, found.text) == ("rstream", text)
+    assert (found.stream_operator, found.text) == ("rstream", text)
 
 
 def test_what_is_sent_is_said_in_the_query_itself_not_in_its_parts() -> None:
     text = "WITH x AS (SELECT a FROM r [NOW]) SELECT ISTREAM a FROM x UNION ALL SELECT b FROM s [NOW]"
     found = body(f"{text} SAMPLE REALTIME")
-    assert found.form == "istream"
+    assert found.stream_operator == "istream"
     assert found.text == text.replace("ISTREAM", "       ")
     assert isinstance(found.query, exp.Union)
 

@@ -140,7 +140,7 @@ class Evaluator:
         if self._watch is None:
             yield
             return
-        with self._watch.over(query.users_name, definition_key(query.folder, query.made)) as evaluation:
+        with self._watch.over(query.users_name, definition_key(query.folder, query.revision)) as evaluation:
             self.engine.evaluation = evaluation
             try:
                 yield

@@ -46,7 +46,7 @@ class Prepared:
     @property
     def must_remember(self) -> bool:
         """Whether the result at the last instant cannot be computed again: the standard tables it reads may have changed."""
-        return self.query.form != "rstream" and bool(self.standards)
+        return self.query.stream_operator != "rstream" and bool(self.standards)
 
     def interval(self, use: Use) -> int | None:
         """The length of a window by time, in the table's unit, if it is the same at all instants."""

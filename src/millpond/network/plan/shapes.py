@@ -71,7 +71,7 @@ def grouping_of(
 ) -> Grouping[M] | Refusal:
     """What a query over one stream asks, if it selects nothing but values of its groups and what is `measured`, and sends its
     whole result. `tree` is the query as it was bound, or as it was written."""
-    operator = prepared.query.form
+    operator = prepared.query.stream_operator
     if operator != "rstream":
         return Refusal(f"it sends {operator.upper()}, not its whole result")
     if len(prepared.bound.uses) > 1:

@@ -54,7 +54,7 @@ def split(
     table = catalog.streaming.get(prepared.streams[0].table.name)
     if len(prepared.streams) != 1 or prepared.standards or table is None or not table.shard_by or table.shards == 1:
         return None
-    if query.form != "rstream" or query.slide is None or query.start is not None:
+    if query.stream_operator != "rstream" or query.slide is None or query.start is not None:
         return None
     window = prepared.streams[0].window
     if window is None or window.rows is not None or prepared.bound.tree.find(exp.Exists, exp.Window):

@@ -52,7 +52,7 @@ class Step:
     @property
     def key(self) -> str:
         """Names this revision, and never another."""
-        return definition_key(self.definition.folder, self.definition.made)
+        return definition_key(self.definition.folder, self.definition.revision)
 
     @property
     def sends(self) -> bool:
@@ -65,7 +65,7 @@ class Step:
         return (
             found is not None
             and not found.paused
-            and (found.folder, found.made) == (self.query.folder, self.query.made)
+            and (found.folder, found.revision) == (self.query.folder, self.query.revision)
         )
 
 
@@ -344,7 +344,9 @@ class RunningQueries:
             complete = start
         elif not any(self._had_rows(u.table.name, complete, past) for u in prepared.streams):
             return Progress()  # had it been there before, it would not have begun either
-        if prepared.query.form == "rstream" or None in known:  # if a stream has no time, there was no instant before
+        if (
+            prepared.query.stream_operator == "rstream" or None in known
+        ):  # if a stream has no time, there was no instant before
             return Progress(complete)
         return Progress(complete, _instant_before(prepared, complete, past))
 

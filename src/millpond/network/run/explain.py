@@ -44,7 +44,7 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     kept = "those of the last instant"
     if query.history is not None:
         kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"
-    lines = [f"evaluated {sample}; sends {_FORMS[query.form]}; keeps {kept}"]
+    lines = [f"evaluated {sample}; sends {_FORMS[query.stream_operator]}; keeps {kept}"]
     prepared = prepare(query, network.catalog)
     lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
     lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]

@@ -212,7 +212,7 @@ class Shard:
         queries = self._catalog.queries
         self._refused = {}
         for name, made in list(self._made.items()):
-            if name not in definitions.queries or made != (queries[name].folder, queries[name].made):
+            if name not in definitions.queries or made != (queries[name].folder, queries[name].revision):
                 self._evaluator.drop(name, keep_inlets=True)
                 del self._made[name]
         for name in definitions.queries:
@@ -224,10 +224,10 @@ class Shard:
         """Take up a query. One that fails at that has failed like any other: the rest do not notice."""
         assert self._evaluator is not None
         query = self._catalog.queries[name]
-        if (why := self._stuck.get(definition_key(query.folder, query.made))) is not None:
+        if (why := self._stuck.get(definition_key(query.folder, query.revision))) is not None:
             self._refused[query.folder] = why
             return
-        key = (task.run_id, query.folder, query.made)
+        key = (task.run_id, query.folder, query.revision)
         try:
             prepared = _prepared.get(key)
             if prepared is None:
@@ -236,7 +236,7 @@ class Shard:
         except MillpondError as error:
             self._refused[query.folder] = str(error)
             return
-        self._made[name] = (query.folder, query.made)
+        self._made[name] = (query.folder, query.revision)
 
     def _load(self, task: ShardTask) -> ShardDefinitions:
         definitions = ShardDefinitions.read(task.definitions)

@@ -28,7 +28,7 @@ _CHECK = struct.Struct("<I")
 
 
 def _path(pond: Path, query: ContinuousQuery, last: int) -> Path:
-    return pond / "before" / f"{query.folder}@{query.made}@{last}.arrow"
+    return pond / "before" / f"{query.folder}@{query.revision}@{last}.arrow"
 
 
 def write(pond: Path, query: ContinuousQuery, last: int, rows: pa.Table) -> None:
@@ -92,9 +92,9 @@ class LastResults:
         """Write down results at instants; returns which were not there yet."""
         found = []
         for query, last, rows in results:
-            if self._written.get(query.folder) != (query.made, last):
+            if self._written.get(query.folder) != (query.revision, last):
                 write(self._pond, query, last, rows)
-                self._written[query.folder] = (query.made, last)
+                self._written[query.folder] = (query.revision, last)
                 found.append((query, last))
         return found
 

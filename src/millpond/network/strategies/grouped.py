@@ -65,7 +65,7 @@ class GroupedStrategy(Strategy):
 
     def local_to(self, table: StreamingTable) -> bool:
         """If it is grouped by the shard key, and not evaluated at arrivals, which are not the same in all shards."""
-        at_arrivals = self.prepared.slide is None and self.prepared.query.form == "rstream"
+        at_arrivals = self.prepared.slide is None and self.prepared.query.stream_operator == "rstream"
         return set(table.shard_by) <= {g.lower() for g in self.shape.groups} and not at_arrivals
 
     @abstractmethod
@@ -98,7 +98,7 @@ class GroupedStrategy(Strategy):
     def _fill(self, upto: int) -> int:
         """With the rows up to a time, those after the last instant too unless one of them fails: that is told at the next
         instant. Up to which time they are in."""
-        if self.prepared.query.form == "rstream":
+        if self.prepared.query.stream_operator == "rstream":
             with contextlib.suppress(MillpondError):
                 self._fill_from_history(upto)
                 return upto
@@ -134,7 +134,7 @@ class GroupedStrategy(Strategy):
             sent, frontier = self._send_up_to_failure(begin, frontier)
         done = self._instants(begin, frontier)[-1:]
         self.progress = Progress(frontier, done[0] if done else self.progress.last)
-        self._waits = self.prepared.query.form != "rstream" or (self._waits and not done)
+        self._waits = self.prepared.query.stream_operator != "rstream" or (self._waits and not done)
         if self.error is None and not self._waits:
             self._take_in_early(frontier)
         return sent
@@ -160,7 +160,7 @@ class GroupedStrategy(Strategy):
             self._waits = True
 
     def _send(self, begin: int, frontier: int) -> pa.Table | None:
-        if self.prepared.query.form != "rstream":
+        if self.prepared.query.stream_operator != "rstream":
             self.cost.evaluations += 1
             return self._changes(frontier)
         parts = [self._send_at(instant) for instant in self._due_instants(begin, frontier)]
@@ -184,7 +184,7 @@ class GroupedStrategy(Strategy):
     def _send_up_to_failure(self, begin: int, frontier: int) -> tuple[pa.Table | None, int]:
         """What is sent at the instants before the one that fails, and that one."""
         sent = []
-        whole = self.prepared.query.form == "rstream"
+        whole = self.prepared.query.stream_operator == "rstream"
         for instant in self._due_instants(begin, frontier):
             try:
                 part = self._send_at(instant) if whole else self._send(instant, instant + 1)

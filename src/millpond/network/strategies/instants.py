@@ -72,7 +72,7 @@ class InstantStrategy(Strategy):
         assert isinstance(tree, exp.Select)
         if not set(table.shard_by) <= key_columns(tree):
             return False
-        return prepared.query.form == "rstream" or selects_shard_key(prepared, table)
+        return prepared.query.stream_operator == "rstream" or selects_shard_key(prepared, table)
 
     # -- taking up a query -------------------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class InstantStrategy(Strategy):
         progress, prepared, history = self.progress, self.prepared, self.context.history
         for use in prepared.streams:
             self._fill_window(use)
-        if prepared.query.form != "rstream" and progress.last is not None:
+        if prepared.query.stream_operator != "rstream" and progress.last is not None:
             kept = None
             if prepared.must_remember:
                 kept = history.before(prepared.query, progress.last, self._result_schema)
@@ -114,7 +114,7 @@ class InstantStrategy(Strategy):
         assert progress.complete is not None
         assert window is not None
         begin = progress.complete
-        if progress.last is not None and self.prepared.query.form != "rstream":
+        if progress.last is not None and self.prepared.query.stream_operator != "rstream":
             begin = min(begin, progress.last)  # its result then is needed, to tell what is new
         if window.columns:
             assert window.rows is not None
@@ -192,7 +192,7 @@ class InstantStrategy(Strategy):
         return min(found, default=None)
 
     def _send(self, instant: int) -> pa.Table:
-        operator = self.prepared.query.form
+        operator = self.prepared.query.stream_operator
         found = None
         if self._question is not None:
             found = self.context.batches.answer(self._question, self.prepared.name, instant)
@@ -205,7 +205,7 @@ class InstantStrategy(Strategy):
         return send(self.context.engine, operator, now, before)
 
     def take_in(self, begin: int, progress: Progress) -> None:
-        if self.prepared.query.form != "rstream" and progress.last != self.progress.last:
+        if self.prepared.query.stream_operator != "rstream" and progress.last != self.progress.last:
             assert progress.last is not None
             self._before = self._result(progress.last)
 

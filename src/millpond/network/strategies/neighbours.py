@@ -109,7 +109,7 @@ class NeighbourStrategy(KeyedStrategy):
         assert isinstance(tree, exp.Select)
         if not window.columns or window.interval is not None:
             return Refusal("its window is not [cols ROWS k] without an interval")
-        if prepared.query.form == "rstream":
+        if prepared.query.stream_operator == "rstream":
             return Refusal("it sends its whole result, also of keys that do not change")
         projection = Projection.of(prepared, tree)
         return projection if isinstance(projection, Refusal) else cls(prepared, projection)
@@ -119,6 +119,6 @@ class NeighbourStrategy(KeyedStrategy):
         return keyed_by(self.prepared, table) and selects_shard_key(self.prepared, table)
 
     def _of(self, change: Change) -> tuple[Side, Side | None]:
-        if self.prepared.query.form == "istream":
+        if self.prepared.query.stream_operator == "istream":
             return change.after, change.before
         return change.before, change.after

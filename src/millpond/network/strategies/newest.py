@@ -28,7 +28,7 @@ class NewestStrategy(KeyedStrategy):
 
     @classmethod
     def match(cls, prepared: Prepared) -> Self | Refusal:
-        use, tree, operator = prepared.streams[0], prepared.bound.tree, prepared.query.form
+        use, tree, operator = prepared.streams[0], prepared.bound.tree, prepared.query.stream_operator
         window = use.window
         assert window is not None
         if not window.columns:

@@ -25,7 +25,7 @@ class RowStrategy(SelectStrategy):
 
     @classmethod
     def match(cls, prepared: Prepared) -> Self | Refusal:
-        use, tree, operator = prepared.streams[0], prepared.bound.tree, prepared.query.form
+        use, tree, operator = prepared.streams[0], prepared.bound.tree, prepared.query.stream_operator
         window = use.window
         assert window is not None
         if (refusal := not_plain(prepared, tree)) is not None:

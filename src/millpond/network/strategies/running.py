@@ -49,4 +49,4 @@ class RunningStrategy(GroupedStrategy):
         rows, moments = came
         if slide is not None:
             moments = -(-moments // slide) * slide
-        return self._stamped(*groups.changes(rows, moments, self.prepared.query.form))
+        return self._stamped(*groups.changes(rows, moments, self.prepared.query.stream_operator))
