@@ -60,7 +60,8 @@ def group_keys(tree: exp.Select) -> list[exp.Expr] | Refusal:
     group = tree.args.get("group")
     if group is None:
         return []
-    if not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
+    several = any(isinstance(e, (exp.Cube, exp.Rollup, exp.GroupingSets)) for e in group.expressions)
+    if several or not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
         return Refusal("its GROUP BY is more than a list")
     return list(group.expressions)
 
