@@ -20,16 +20,16 @@ NEVER = np.iinfo(np.int64).min  # before every event time
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a query is: every instant below `complete` is done, the last of them was `last`.
+    """How far a query is: every instant below `frontier` is done, the last of them was `last`.
 
-    `complete` is None before the query has begun: nothing is known about the time of its inputs yet.
+    `frontier` is None before the query has begun: nothing is known about the time of its inputs yet.
     """
 
-    complete: int | None = None
+    frontier: int | None = None
     last: int | None = None
 
     def to_json(self) -> list[int | None]:
-        return [self.complete, self.last]
+        return [self.frontier, self.last]
 
     @classmethod
     def from_json(cls, data: list[int | None]) -> Progress:

@@ -63,7 +63,7 @@ class TableShelf:
     def time(self, use: Use) -> int | None:
         result = self._tables.result(use.table.name)
         if result is not None:
-            return result.progress.complete
+            return result.progress.frontier
         return self._tables.stream(use.table.name).now if isinstance(use.table, StreamingTable) else None
 
     def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:

@@ -306,7 +306,7 @@ class Outlet:
         return since
 
     def _since(self) -> int | None:
-        complete, last = self.progress.complete, self.progress.last
+        complete, last = self.progress.frontier, self.progress.last
         if self.query.history is None:
             return last
         if complete is None:

@@ -68,8 +68,8 @@ def _renew_queries(workspace: Workspace, table: str, time: int) -> list[str]:
     catalog: Catalog = workspace.catalog
     passed: list[ContinuousQuery] = []
     for query in catalog.queries.values():
-        complete = workspace.network.outlet(query.name).progress.complete
-        if table in bases(query.name, catalog) and complete is not None and complete > time:
+        frontier = workspace.network.outlet(query.name).progress.frontier
+        if table in bases(query.name, catalog) and frontier is not None and frontier > time:
             passed.append(query)
     if not passed:
         return []

@@ -68,8 +68,8 @@ def queries(reading: Reading) -> Iterator[Row]:
             "sent": outlet.next,
             "last_instant": time_text(table, progress.last),
             "last_instant_seconds": time_seconds(table, progress.last),
-            "frontier": time_text(table, progress.complete),
-            "frontier_seconds": time_seconds(table, progress.complete),
+            "frontier": time_text(table, progress.frontier),
+            "frontier_seconds": time_seconds(table, progress.frontier),
             "lag_seconds": _lag(query, watermarks),
             "range": _kept(query),
             "reads": ", ".join(query.reads),
@@ -110,7 +110,7 @@ def _watermarks(reading: Reading) -> dict[str, float | None]:
     """Of streaming tables the watermark, of queries the frontier, in seconds."""
     found = {name: time_seconds(t.definition, t.now) for name, t in reading.host.streams().items()}
     for query in reading.catalog.queries.values():
-        found[query.name] = time_seconds(query.table, reading.host.network.outlet(query.name).progress.complete)
+        found[query.name] = time_seconds(query.table, reading.host.network.outlet(query.name).progress.frontier)
     return found
 
 

@@ -189,7 +189,7 @@ class Workspace(ProcessBound):
         """The watermark of a table, or the frontier of a continuous query, as a value of the time column."""
         query = self.catalog.queries.get(name.lower())
         if query is not None:
-            return query.table.value(self.network.outlet(name).progress.complete)
+            return query.table.value(self.network.outlet(name).progress.frontier)
         table = self.stream(name)
         return table.definition.value(table.now)
 

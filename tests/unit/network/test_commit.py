@@ -188,7 +188,9 @@ def test_a_query_altered_while_it_is_evaluated_takes_those_with_it_that_read_it(
         if t == 4:
             fast = db._workspace.catalog.queries["fast"]
             db._workspace.change_catalog(
-                replace(db._workspace.catalog, queries={**db._workspace.catalog.queries, "fast": replace(fast, revision=1)})
+                replace(
+                    db._workspace.catalog, queries={**db._workspace.catalog.queries, "fast": replace(fast, revision=1)}
+                )
             )
         db._workspace.network.commit(plan, evaluation)
         if t == 4:

@@ -117,7 +117,7 @@ class Evaluator:
         began = time.perf_counter()
         try:
             with self._watched(strategy.prepared.query):
-                if strategy.progress.complete is None:
+                if strategy.progress.frontier is None:
                     strategy.begin(span[0])
                 found = strategy.advance(*span)
         except (MillpondError, MemoryError) as error:
@@ -149,7 +149,7 @@ class Evaluator:
 
     def _hand_on(self, strategy: Strategy, found: pa.Table | None, inlet: Inlet) -> None:
         """Give what a query sent to those who read it. A query that has not begun yet has the time of what it reads."""
-        frontier = strategy.progress.complete
+        frontier = strategy.progress.frontier
         if frontier is None and strategy.error is None:
             frontier = min(self.inlets[u.table.name].complete for u in strategy.prepared.streams)
         if frontier is None or frontier == NEVER:

@@ -70,16 +70,16 @@ def merged(outcomes: Iterable[ShardOutcome]) -> Merged:
             sent.setdefault(name, []).append(rows)
         for folder, one in outcome.progress.items():
             progress.setdefault(folder, []).append(one)
-            if folder in outcome.errors and one.complete is None:
+            if folder in outcome.errors and one.frontier is None:
                 unbegun.add(folder)
     together = {folder: Progress() if folder in unbegun else _together(found) for folder, found in progress.items()}
     return Merged(sent, together, errors)
 
 
 def _together(found: list[Progress]) -> Progress:
-    complete = min((p.complete for p in found if p.complete is not None), default=None)
-    lasts = [p.last for p in found if p.last is not None and complete is not None and p.last < complete]
-    return Progress(complete, max(lasts, default=None))
+    frontier = min((p.frontier for p in found if p.frontier is not None), default=None)
+    lasts = [p.last for p in found if p.last is not None and frontier is not None and p.last < frontier]
+    return Progress(frontier, max(lasts, default=None))
 
 
 def evaluate(
@@ -133,7 +133,7 @@ def _gather(
             now = after.complete
         elif name in running.placed and name in running.steps:
             folder = running.steps[name].folder
-            now = progress.get(folder, Progress()).complete
+            now = progress.get(folder, Progress()).frontier
             if now is None and folder not in shards.failed and name in shards.steps:
                 # Not begun yet: it has the time of what it reads.
                 now = seen[host.stream(running.placed[name]).definition.folder].complete
@@ -161,7 +161,7 @@ def _of_shards(running: RunningQueries, plan: TickPlan, shards: Merged, catalog:
             continue
         rows = by_instant(shards.sent[name])
         if step.folder in shards.errors:
-            end = shards.progress[step.folder].complete
+            end = shards.progress[step.folder].frontier
             rows = rows.slice(0, 0 if end is None else int(np.searchsorted(event_times(rows, INSTANT), end)))
         if rows.num_rows:
             sent[name] = rows

@@ -114,7 +114,7 @@ class RunningQueries:
                 if use.table.name not in self.catalog.queries:
                     self._see(use.table.name)
             progress = self.draft.progress.get(step.folder)
-            if progress is None or (progress.complete is None and self._first_step(step) is not None):
+            if progress is None or (progress.frontier is None and self._first_step(step) is not None):
                 self.draft = self.draft.with_progress({step.folder: self._begin(step, prepared, past)})
         self._noted = catalog
 
@@ -307,7 +307,7 @@ class RunningQueries:
         inlet = self.whole.open(relation)
         query = catalog.queries.get(name)
         if query is not None:
-            complete = draft.progress.get(query.folder, Progress()).complete
+            complete = draft.progress.get(query.folder, Progress()).frontier
         else:
             seen = draft.seen[relation.folder]
             complete = seen.complete
@@ -365,7 +365,7 @@ class RunningQueries:
         """The time below which the network has read a stream."""
         query = self.catalog.queries.get(name)
         if query is not None:
-            return self.draft.progress.get(query.folder, Progress()).complete
+            return self.draft.progress.get(query.folder, Progress()).frontier
         return self._see(name).complete
 
 

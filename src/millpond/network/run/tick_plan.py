@@ -90,7 +90,7 @@ def _tasks(
         if table == name:
             folder = running.steps[query].folder
             found = running.draft.progress.get(folder, Progress())
-            progress[folder] = (found.complete, found.last)
+            progress[folder] = (found.frontier, found.last)
     return [
         ShardTask(
             pond=str(host.folder),

@@ -78,13 +78,15 @@ class Past:
         yield from self._newest_by_key(table, keys, count, low, high)
 
     def kept(
-        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
+        self, stream: str, fingerprint: str, high: int, schema: pa.Schema, time_column: str
     ) -> tuple[pa.Table, int] | None:
         """The snapshot of a window, and the time since which rows are to be added."""
         if stream not in self.catalog.streaming:
             return None
         table = self.catalog.streaming[stream]
-        return snapshots.find(self.snapshots, table.folder, what, self.shard, table.shards, high, schema, time_column)
+        return snapshots.find(
+            self.snapshots, table.folder, fingerprint, self.shard, table.shards, high, schema, time_column
+        )
 
     def _newest_by_key(
         self, table: StreamingTable, keys: tuple[str, ...], count: int, low: int | None, high: int

@@ -70,11 +70,10 @@ class Keepable(Protocol):
 
 @dataclass(frozen=True)
 class CheckpointWindow:
-    """The folder of its table, what it is (windows with the same words hold the same), and what it holds, which stands at
-    `upto`."""
+    """The folder of its table, its fingerprint (windows with the same one hold the same), and what it holds at `upto`."""
 
     table: str
-    what: str
+    fingerprint: str
     shards: int
     upto: int
     rows: Keepable
@@ -95,7 +94,7 @@ class Scribe:
         all there are of `tables` (their folders) in this shard."""
         paths = set()
         for window in windows:
-            path = _path(self._folder, window.table, window.what, self._shard)
+            path = _path(self._folder, window.table, window.fingerprint, self._shard)
             paths.add(path)
             sheet = self._sheets.get(path)
             if sheet is not None and sheet.rows is not window.rows:  # the window was filled anew
@@ -204,12 +203,12 @@ def settle() -> None:
 
 
 def of_keys(keys: tuple[str, ...], count: int) -> str:
-    """What a partitioned window is."""
+    """The fingerprint of a partitioned window."""
     return repr((keys, count))
 
 
-def _path(folder: Path, table: str, what: str, shard: int) -> Path:
-    window = hashlib.sha256(what.encode()).hexdigest()[:16]
+def _path(folder: Path, table: str, fingerprint: str, shard: int) -> Path:
+    window = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
     return folder / f"{table}-{window}-{_place(shard)}.snapshot"
 
 
@@ -235,7 +234,7 @@ def _changes(folder: Path, table: str) -> int:
 def find(
     folder: Path,
     table: str,
-    what: str,
+    fingerprint: str,
     shard: int,
     shards: int,
     high: int,
@@ -244,7 +243,7 @@ def find(
 ) -> tuple[pa.Table, int] | None:
     """What was kept of a window, if nothing of it is later than `high`, and the time since which rows are to be added."""
     with contextlib.suppress(OSError, pa.ArrowException, struct.error, KeyError, ValueError, TypeError):
-        with pa.memory_map(str(_path(folder, table, what, shard))) as source:
+        with pa.memory_map(str(_path(folder, table, fingerprint, shard))) as source:
             data = source.read_buffer()
         size = data.size - _CHECK.size
         if size < 0 or _CHECK.unpack(data[size:])[0] != zlib.crc32(data[:size]):

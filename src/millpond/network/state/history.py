@@ -26,7 +26,7 @@ class History(Protocol):
         """The same rows, at least their columns of these names, part by part: they never stand in memory as a whole."""
 
     def kept(
-        self, stream: str, what: str, high: int, schema: pa.Schema, time_column: str
+        self, stream: str, fingerprint: str, high: int, schema: pa.Schema, time_column: str
     ) -> tuple[pa.Table, int] | None:
         """What was kept of a window, nothing of it later than `high`, and the time since which rows are to be added."""
 

@@ -119,7 +119,7 @@ class Strategy(ABC):
         self.progress = progress
         self._inlets = [context.inlets[u.table.name] for u in self.prepared.streams]
         self.prepare()
-        if progress.complete is not None:
+        if progress.frontier is not None:
             self.fill()
         elif self.prepared.query.combines is None:  # the second phase begins when the first does
             for use in self.prepared.streams:
@@ -144,7 +144,7 @@ class Strategy(ABC):
         """The times between which instants are to be evaluated now, if any: from the first up to, not with, the second."""
         inlets = self._inlets
         frontier = inlets[0].complete if len(inlets) == 1 else min(i.complete for i in inlets)
-        begin = self.progress.complete
+        begin = self.progress.frontier
         if frontier == NEVER or (begin is not None and frontier <= begin):
             return None
         if begin is None:
@@ -158,12 +158,12 @@ class Strategy(ABC):
 
     def skip(self, progress: Progress) -> None:
         """Take in the rows up to `progress`, where another process evaluated them."""
-        if progress.complete is None or progress.complete == self.progress.complete:
+        if progress.frontier is None or progress.frontier == self.progress.frontier:
             return
-        begin = self.progress.complete
+        begin = self.progress.frontier
         if begin is None:
-            begin = min((t for i in self._inlets if (t := i.first_time()) is not None), default=progress.complete)
-            begin = min(begin, progress.complete)
+            begin = min((t for i in self._inlets if (t := i.first_time()) is not None), default=progress.frontier)
+            begin = min(begin, progress.frontier)
             self.begin(begin)
         self.take_in(begin, progress)
         self.progress = progress
@@ -173,7 +173,7 @@ class Strategy(ABC):
 
     def needs(self, use: Use) -> tuple[int, int]:
         """The earliest time of a stream that it will still look at, and how many rows before that."""
-        complete = self.progress.complete
+        complete = self.progress.frontier
         return (NEVER, 0) if complete is None else (complete, 0)
 
     # -- what it holds -----------------------------------------------------------------------------------------------------

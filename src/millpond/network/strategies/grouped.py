@@ -91,8 +91,8 @@ class GroupedStrategy(Strategy):
         self._groups = self._empty(self._values_schema(), begin - 1)
 
     def fill(self) -> None:
-        assert self.progress.complete is not None
-        upto = self._fill(self.progress.complete - 1)
+        assert self.progress.frontier is not None
+        upto = self._fill(self.progress.frontier - 1)
         self.context.reach_back(self.prepared.streams[0], upto + 1)
 
     def _fill(self, upto: int) -> int:
@@ -140,8 +140,8 @@ class GroupedStrategy(Strategy):
         return sent
 
     def take_in(self, begin: int, progress: Progress) -> None:
-        assert progress.complete is not None
-        groups, came = self._groups, self._arrived(progress.complete)
+        assert progress.frontier is not None
+        groups, came = self._groups, self._arrived(progress.frontier)
         assert groups is not None
         if came is not None:
             groups.take_in(*came)

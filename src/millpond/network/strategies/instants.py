@@ -111,15 +111,15 @@ class InstantStrategy(Strategy):
 
     def _fill_window(self, use: Use) -> None:
         progress, context, window = self.progress, self.context, use.window
-        assert progress.complete is not None
+        assert progress.frontier is not None
         assert window is not None
-        begin = progress.complete
+        begin = progress.frontier
         if progress.last is not None and self.prepared.query.stream_operator != "rstream":
             begin = min(begin, progress.last)  # its result then is needed, to tell what is new
         if window.columns:
             assert window.rows is not None
             inlet = context.inlets[use.table.name]
-            upto = progress.complete - 1 if progress.last is None else progress.last
+            upto = progress.frontier - 1 if progress.last is None else progress.last
             if inlet.complete <= upto:  # of a stream that is not so far yet, rows before that are still to come
                 upto = NEVER if inlet.complete == NEVER else inlet.complete - 1
             slots = self._slots[use.name] = self._empty(use, upto)
@@ -317,7 +317,7 @@ class InstantStrategy(Strategy):
     # -- what it holds -----------------------------------------------------------------------------------------------------
 
     def needs(self, use: Use) -> tuple[int, int]:
-        complete, window = self.progress.complete, use.window
+        complete, window = self.progress.frontier, use.window
         assert window is not None
         if complete is None:
             return NEVER, 0

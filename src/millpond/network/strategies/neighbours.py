@@ -44,7 +44,7 @@ class KeyedStrategy(SelectStrategy):
     _window: Neighbours | None = None
 
     def fill(self) -> None:
-        frontier = self.progress.complete
+        frontier = self.progress.frontier
         assert frontier is not None
         use = self.prepared.streams[0]
         assert use.window is not None
@@ -71,9 +71,9 @@ class KeyedStrategy(SelectStrategy):
 
     def take_in(self, begin: int, progress: Progress) -> None:
         assert self._window is not None
-        assert progress.complete is not None
-        if begin < progress.complete:
-            self._window.advance(self._inlets[0], begin, progress.complete)
+        assert progress.frontier is not None
+        if begin < progress.frontier:
+            self._window.advance(self._inlets[0], begin, progress.frontier)
 
     def state(self) -> Iterator[Held]:
         if self._window is not None:

@@ -44,8 +44,8 @@ class RowStrategy(SelectStrategy):
         return True
 
     def fill(self) -> None:
-        assert self.progress.complete is not None
-        self.context.reach_back(self.prepared.streams[0], self.progress.complete)
+        assert self.progress.frontier is not None
+        self.context.reach_back(self.prepared.streams[0], self.progress.frontier)
 
     def _visible(self, begin: int, frontier: int) -> tuple[Arrived, None]:
         return self.context.arrived(self.prepared.streams[0].table.name, begin, frontier), None
