@@ -124,7 +124,7 @@ def test_a_bug_of_ours_is_not_passed_off_as_a_mistake_of_the_user(
             db.sql(f"CREATE CONTINUOUS QUERY {name} AS SELECT vid FROM p [NOW] SAMPLE REALTIME")
         fill(db, 1, 2)
         status = state(db, "unlucky")[0]
-        problem = db.network.problem(db.catalog.query("unlucky"))
+        problem = db._workspace.network.problem(db._workspace.catalog.query("unlucky"))
         assert status == "failed"
         assert problem is not None
         assert problem.startswith('internal error in an evaluation of query "unlucky"')

@@ -37,7 +37,7 @@ def pond(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def prepared(pond: Any, sql: str, name: str = "q") -> Prepared:
     pond.sql(f"CREATE CONTINUOUS QUERY {name} AS {sql}")
     try:
-        return prepare(pond.catalog.query(name), pond.catalog)
+        return prepare(pond._workspace.catalog.query(name), pond._workspace.catalog)
     finally:
         pond.sql(f"DROP CONTINUOUS QUERY {name}")
 
@@ -69,7 +69,7 @@ def test_each_query_has_the_first_strategy_that_fits(pond: Any, sql: str, name: 
     choice = choose(prepared(pond, sql))
     assert choice.strategy.name == name
     assert list(choice.refusals) == [s.name for s in STRATEGIES[: len(choice.refusals)]]
-    assert choice.strategy.local_to(pond.catalog.streaming["p"]) == local
+    assert choice.strategy.local_to(pond._workspace.catalog.streaming["p"]) == local
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ class Nothing:
 def evaluator_of(pond: Any, queries: dict[str, str]) -> Evaluator:
     history = Nothing()
     evaluator = Evaluator(history)  # type: ignore[arg-type]
-    inlet = evaluator.open(pond.catalog.streaming["p"])
+    inlet = evaluator.open(pond._workspace.catalog.streaming["p"])
     history.schema = inlet.schema
     inlet.complete = inlet.trimmed = 0
     for name, sql in queries.items():
@@ -269,8 +269,8 @@ def test_parts_of_a_query_are_known_by_a_field(tmp_path: Path) -> None:
         db.advance("p", 6)
         db.tick()
         assert {row["holder"] for row in db.sql("SHOW STATE").arrow().to_pylist()} <= {"p", "q"}
-        query = db.catalog.query("q")
+        query = db._workspace.catalog.query("q")
         assert (query.part_of, query.combines, query.users_name) == (None, None, "q")
-        whole = db.network.evaluator.strategies["q"].prepared.query
+        whole = db._workspace.network.evaluator.strategies["q"].prepared.query
         assert whole.combines is not None
         assert "part_of" not in (tmp_path / "pond" / "catalog.json").read_text()
