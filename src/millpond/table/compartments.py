@@ -16,7 +16,7 @@ COMPARTMENTS = 10
 
 
 def width(history: timedelta | None, unit: TimeUnit) -> int:
-    """The span of a compartment in ticks."""
+    """The span of a compartment, in the table's unit."""
     if history is None:
         return unit.count(timedelta(days=1))
     return max(1, -(-unit.count(history) // COMPARTMENTS))

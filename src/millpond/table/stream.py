@@ -278,10 +278,11 @@ class StreamTable:
         """Files of compartments that lie wholly before the history period."""
         d = self.definition
         span = self.rows.spec.compartment_width
+        now = self.now  # once: rows that arrive meanwhile move it, and shards of a compartment go together
         return [
             f.path
             for f in self.rows.manifest.current.files.values()
-            if expired((f.greatest // span + 1) * span - 1, self.now, d.history, d.unit)
+            if expired((f.greatest // span + 1) * span - 1, now, d.history, d.unit)
         ]
 
     def close(self) -> None:
