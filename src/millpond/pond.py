@@ -160,6 +160,7 @@ class Pond(ProcessBound):
         >>> db.now("clicks")
         101
         """
+        self._workspace.check_open()
         self._workspace.refresh()
         return self._workspace.time(table)
 

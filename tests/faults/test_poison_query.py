@@ -108,3 +108,24 @@ def test_a_query_made_while_a_tick_is_under_way_begins_there_after_a_restart(
         db.advance("r", 31)
         db.tick()
         assert db.sql("SELECT v FROM late").rows() == [(5,), (5,)]
+
+
+@pytest.mark.parametrize("where", POISON)
+def test_closing_does_not_wait_for_an_evaluation_and_fails_no_query(
+    tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_SHOWN_AFTER", 0.1)
+    db = open_pond(tmp_path / "pond", where, evaluation_time=timedelta(0))
+    ticking = threading.Thread(target=db.tick)
+    ticking.start()
+    until(lambda: db.sql("SELECT name FROM millpond.queries WHERE evaluating_since IS NOT NULL").rows())
+    closing = threading.Thread(target=db.close)
+    closing.start()
+    closing.join(30)
+    assert not closing.is_alive(), "close waits for the evaluation"
+    ticking.join(30)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as again:
+        assert state(again, "poison") == state(again, "good") == "running"
+        again.sql("DROP CONTINUOUS QUERY poison")
+        again.tick()
+        assert len(again.sql("SELECT * FROM good").rows()) == 3

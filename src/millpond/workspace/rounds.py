@@ -54,7 +54,7 @@ class Rounds:
             self._host.network.tick()
 
     def archive(self) -> None:
-        """Archive everything with this process's own hands. The same tasks as a tick's, one after another."""
+        """Archive everything in this process. The same tasks as a tick's, one after another."""
         with self.round, disk_errors(self._host.folder):
             goal = self.all_archived()
             reached = False

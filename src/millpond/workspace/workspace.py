@@ -5,9 +5,9 @@
 
 Threads. Any thread may ask and append. `round` is held by a round from plan to commit, and by whoever rewrites the archive:
 there is one at a time, and it may take as long as evaluations do. `work` guards definitions and commits; it is held for moments
-by a round and for as long as it takes by a statement that changes definitions. Asking and appending wait for neither. Who needs
-both takes `round` first. A table's own lock orders its appends. The writer lock of the folder is taken at the first change,
-never to read.
+by a round and for as long as it takes by a statement that changes definitions. Asking and appending wait for neither.
+Whoever needs both takes `round` first. A table's own lock orders its appends. The writer lock of the folder is taken at
+the first change, never to read.
 """
 
 from __future__ import annotations
@@ -82,16 +82,15 @@ class Workspace(ProcessBound):
                 return
             self.check_open()
             self._lock.acquire()
-            try:
-                with self.tables.lock:
+            with self.tables.lock:  # a refresh under way ends first: from now on only we change what it reads
+                try:
                     self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
-                self.tables.become_writer()
-                self.network.become_writer()
-            except BaseException:
-                self.tables.close()
-                self._lock.release()
-                raise
-            with self.tables.lock:  # a refresh under way ends first: from now on only we change the catalog
+                    self.tables.become_writer()
+                    self.network.become_writer()
+                except BaseException:
+                    self.tables.close()
+                    self._lock.release()
+                    raise
                 self._owned = True
             self.triggers.sync()
 
@@ -124,20 +123,24 @@ class Workspace(ProcessBound):
 
     def close(self) -> None:
         """Stop feeds and pipeline and release the folder. Everything accepted is durable already."""
-        if self._closed:
-            return
-        self._closed = True
-        self.feeds.close()
-        self.triggers.close()
-        if self._pipeline is not None:
-            self._pipeline.stop()
-        with self.round, self.work:  # who waits for results may be evaluating
-            self.rounds.close()
-            self.tables.close()
-            self.network.close()
-        self.local.close()
-        self._lock.release()
-        self._owned = False
+        with self.work:  # a start under way ends first; none follows
+            if self._closed:
+                return
+            self._closed = True
+        try:
+            self.feeds.close()
+            self.triggers.close()
+            if self._pipeline is not None:
+                self._pipeline.stop()
+            self.network.abandon()
+            with self.round, self.work:  # whoever waits for results may be evaluating
+                self.rounds.close()
+                self.tables.close()
+                self.network.close()
+            self.local.close()
+        finally:
+            self._lock.release()
+            self._owned = False
         # Spark's callback threads outlive us; they must not keep the embedded DuckDB alive into interpreter exit.
         self._pipeline = None
         del self.local
@@ -232,6 +235,7 @@ class Workspace(ProcessBound):
         """Start the pipeline and the feeds, as far as they do not run."""
         self.own()
         with self.work:
+            self.check_open()
             if self._pipeline is None or not self._pipeline.alive:
                 c = self.config
                 folder = self.folder / "run"
@@ -264,7 +268,7 @@ class Workspace(ProcessBound):
         return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed, self._meanwhile)
 
     def _meanwhile(self) -> None:
-        """While Spark starts, who waits for results has the queries evaluated here; if it cannot start, he is told."""
+        """While Spark starts, a waiting subscriber evaluates the queries here. If Spark cannot start, it gets the error."""
         pipeline = self._pipeline
         if pipeline is None or self._closed:
             return

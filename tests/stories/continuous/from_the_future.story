@@ -6,7 +6,7 @@ advance r 13
 tick
 ! CREATE CONTINUOUS QUERY later FROM 20 AS SELECT COUNT(*) AS n FROM r [INTERVAL 9] SAMPLE INTERVAL 5
 query "later" cannot begin at 20: time stands at 13
-Hint: Leave FROM away to begin now.
+Hint: Leave out FROM to begin now.
 
 > CREATE CONTINUOUS QUERY here FROM 13 AS SELECT COUNT(*) AS n FROM r [INTERVAL 9] SAMPLE INTERVAL 5
 advance r 21

@@ -121,6 +121,7 @@ class Watch:
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         self._told: set[str] = set()
+        self._stopped: str | None = None
 
     @contextmanager
     def over(self, query: str, key: str) -> Iterator[Evaluation]:
@@ -131,12 +132,21 @@ class Watch:
         outer = self._current
         evaluation = Evaluation(query, key, self._limit, self._clock)
         self._current = evaluation
+        if self._stopped is not None:
+            evaluation.cancel(self._stopped)
         if not self._begun.is_set():
             self._begin()
         try:
             yield evaluation
         finally:
             self._current = outer
+
+    def stop(self, reason: str) -> None:
+        """Cancel what is being evaluated, and every evaluation that follows."""
+        self._stopped = reason
+        current = self._current
+        if current is not None:
+            current.cancel(reason)
 
     @property
     def current(self) -> Evaluation | None:

@@ -73,6 +73,10 @@ class Evaluator:
         for stream in [s for s in self.inlets if s not in read]:
             del self.inlets[stream]
 
+    def reorder(self, place: Mapping[str, int]) -> None:
+        """Evaluate queries in the order of their places from now on: an altered one was added after its readers."""
+        self.strategies = dict(sorted(self.strategies.items(), key=lambda item: place[item[0]]))
+
     def open(self, table: StreamingTable) -> Inlet:
         """The inlet of a stream, made if there is none."""
         if table.name not in self.inlets:
@@ -115,6 +119,7 @@ class Evaluator:
         if span is None:
             return None
         began = time.perf_counter()
+        before = strategy.progress
         try:
             with self._watched(strategy.prepared.query):
                 if strategy.progress.frontier is None:
@@ -122,11 +127,13 @@ class Evaluator:
                 found = strategy.advance(*span)
         except (MillpondError, MemoryError) as error:
             strategy.error = str(error) or "there is not enough memory for an evaluation"
+            strategy.progress = before  # nothing of this step is sent
             return None
         except OSError:
-            raise  # of files and connections: the tick is tried again
+            raise  # not one of ours: the tick is tried again
         except Exception as error:
             strategy.error = str(_internal_error(strategy.prepared.query.users_name, error))
+            strategy.progress = before
             return None
         cost = strategy.cost
         cost.seconds += time.perf_counter() - began

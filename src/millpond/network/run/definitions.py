@@ -15,9 +15,11 @@ memory here, and holds `work` only for moments.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.errors import CatalogError, MillpondError
@@ -166,16 +168,11 @@ class RunningQueries:
             draft = self.draft
             new = [(step, self._prepared(step)) for step in self._waiting_steps()]
             tables = {step: shard_table(prepared, effective) for step, prepared in new}
-        failed: dict[str, str] = {}
-        for step, prepared in new:  # without the lock: this reads history
-            if tables[step] is not None:
-                continue
-            try:
-                for use in prepared.streams:
-                    self._open_inlet(use.table.name, effective, draft)
-                self.whole.add(prepared, draft.progress[step.folder])
-            except MillpondError as error:
-                failed[step.folder] = str(error)
+        try:
+            failed = self._fill(new, tables, effective, draft)
+        except BaseException:
+            self.start_over()  # some are taken up and some are not
+            raise
         with self._host.work:
             self.draft = self.draft.failing(failed)
             for step, _ in new:
@@ -189,8 +186,31 @@ class RunningQueries:
                 self.steps[step.definition.name] = step
             order = {definition.name: at for at, definition in enumerate(in_order(effective.queries))}
             self.steps = dict(sorted(self.steps.items(), key=lambda item: order[item[0]]))
+            self.whole.reorder(order)
+            self._ready.clear()
             self.release_rows()
             self._synced = catalog
+
+    def _fill(
+        self,
+        new: Sequence[tuple[Step, Prepared]],
+        tables: Mapping[Step, StreamingTable | None],
+        catalog: Catalog,
+        draft: State,
+    ) -> dict[str, str]:
+        """Take up steps that are evaluated whole, without the lock: this reads history. Which of them could not be, and why."""
+        assert self.whole is not None
+        failed: dict[str, str] = {}
+        for step, prepared in new:
+            if tables[step] is not None:
+                continue
+            try:
+                for use in prepared.streams:
+                    self._open_inlet(use.table.name, catalog, draft)
+                self.whole.add(prepared, draft.progress[step.folder])
+            except MillpondError as error:
+                failed[step.folder] = str(error)
+        return failed
 
     def _in_steps(self, catalog: Catalog) -> Catalog:
         """The catalog with each query that can be split replaced by its two steps."""
@@ -304,17 +324,21 @@ class RunningQueries:
             return
         relation = catalog.relation(name)
         assert isinstance(relation, StreamingTable)
-        inlet = self.whole.open(relation)
         query = catalog.queries.get(name)
+        waiting: pa.Table | None = None
         if query is not None:
             complete = draft.progress.get(query.folder, Progress()).frontier
         else:
             seen = draft.seen[relation.folder]
             complete = seen.complete
+            waiting = self.past.waiting(
+                name, complete, seen.position
+            )  # before the inlet is there, lest it be without them
+        inlet = self.whole.open(relation)
         if complete is not None:
             inlet.complete = inlet.trimmed = complete
-        if query is None:
-            inlet.push(self.past.waiting(name, complete, seen.position))
+        if waiting is not None:
+            inlet.push(waiting)
 
     def _first_step(self, step: Step) -> ContinuousQuery | None:
         """The first step of a query, given its second."""
@@ -339,7 +363,7 @@ class RunningQueries:
                 assert isinstance(table, StreamingTable)
                 raise CatalogError(
                     f'query "{prepared.name}" cannot begin at {table.shown(start)}: time stands at {table.shown(complete)}',
-                    hint="Leave FROM away to begin now.",
+                    hint="Leave out FROM to begin now.",
                 )
             complete = start
         elif not any(self._had_rows(u.table.name, complete, past) for u in prepared.streams):

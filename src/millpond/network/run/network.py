@@ -44,7 +44,7 @@ from millpond.network.run.state import State
 from millpond.network.run.task import ShardOutcome, read_outcome
 from millpond.network.run.tick_plan import TickPlan, plan_tick
 from millpond.network.run.ticks import TickLog
-from millpond.network.run.worker import forget_shards, forget_taken, run_task
+from millpond.network.run.worker import forget_shards, forget_taken, run_task, stop_evaluations
 from millpond.network.state import checkpoints, last_result
 from millpond.network.state.backfill import WHOLE
 from millpond.query.shelf import TableShelf
@@ -67,6 +67,7 @@ class Network:
         # By table and shard: what they hold.
         self.held: dict[str, dict[int, dict[tuple[str, str], tuple[int, int]]]] = {}
         self.ticks = TickLog(host.clock)
+        self._abandoned = False
         self._shards_folder: Path = host.folder / "shards"
         self._recent = RecentFrames()
         self._watch = Watch(host.folder / FOLDER, host.config.evaluation_time or None, host.clock)
@@ -118,6 +119,12 @@ class Network:
         self.results.go_on_at(floor)
         self.note_definitions()
 
+    def abandon(self) -> None:
+        """The pond is being closed: end the tick under way, if this process evaluates it, and commit nothing of it."""
+        self._abandoned = True
+        self._watch.stop("the pond is being closed")
+        stop_evaluations(str(self.host.folder), "the pond is being closed")
+
     def close(self) -> None:
         self.results.close()
         forget_shards(str(self.host.folder))
@@ -157,6 +164,8 @@ class Network:
             self.note_definitions()
         self._running.take_up()
         with self.host.work:
+            placed = set(self._running.placed.values())
+            self.held = {table: shards for table, shards in self.held.items() if table in placed}
             self.results.show(self._running.draft)
 
     def acknowledge(self, query: ContinuousQuery) -> bool:
@@ -242,6 +251,9 @@ class Network:
         if evaluation is None:
             return 0
         with self.host.work:
+            if self._abandoned:  # its evaluations were cut short, and nobody may be told that they failed
+                self.start_over()
+                return 0
             sent = self.commit(plan, evaluation)
         forget(self.host.folder / FOLDER)
         return sent
@@ -353,7 +365,8 @@ class Network:
 
     def columns(self, prepared: Prepared) -> list[Column]:
         """The columns a query selects, found by evaluating it over nothing."""
-        return self._running.columns(prepared)
+        with self.host.work:  # one engine answers all
+            return self._running.columns(prepared)
 
     @property
     def catalog(self) -> Catalog:

@@ -73,6 +73,13 @@ def forget_shards(pond: str) -> None:
     _forget([k for k in _shards if k[0] == pond])
 
 
+def stop_evaluations(pond: str, reason: str) -> None:
+    """End what this process evaluates of a pond, and whatever it would evaluate from now on."""
+    watch = _watches.get(pond)
+    if watch is not None:
+        watch.stop(reason)
+
+
 def forget_taken(pond: str, outcomes: Sequence[ShardOutcome]) -> None:
     """Free the shards that other workers evaluated: what this process remembers of them is out of date.
 
