@@ -30,7 +30,7 @@ def prepared(select: str, catalog: Catalog) -> Prepared:
     assert isinstance(statement, st.CreateQuery)
     said = statement.body
     columns = Schema.of([("unknown", "INT")])  # of the result; evaluation does not look at them
-    return prepare(ContinuousQuery("q", said.text, said.form, said.slide, columns, "q", ()), catalog)
+    return prepare(ContinuousQuery("q", said.text, said.stream_operator, said.slide, columns, "q", ()), catalog)
 
 
 def relation(use: Use, rows: Sequence[Row]) -> pa.Table:

@@ -87,7 +87,7 @@ def evaluated(query: Prepared, rows: list[Row]) -> Counter[Row]:
     before = answer(query, {use.name: relation(use, [])})
     for instant in instants:
         here = answer(query, {use.name: relation(use, window(use, rows, instant))})
-        change = {"rstream": here, "istream": here - before, "dstream": before - here}[query.query.form]
+        change = {"rstream": here, "istream": here - before, "dstream": before - here}[query.query.stream_operator]
         found.update({(*row, instant): count for row, count in change.items()})
         before = here
     return found
