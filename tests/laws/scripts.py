@@ -267,5 +267,5 @@ class Life:
         self.check_rows("SELECT k, count(*), count(v), sum(v), min(t), max(t) FROM r GROUP BY k",
                         grouped(self.oracle.rows, "k", "v"))  # fmt: skip
         assert self.ticks(self.db.now("r")) == self.oracle.now
-        assert self.ask("SHOW REJECTED") == [("r", len(self.oracle.late), len(self.oracle.malformed))]
+        assert self.ask("SHOW REJECTED") == [("r", len(self.oracle.late), 0, len(self.oracle.malformed))]
         assert self.ask("SELECT count(*) FROM r_rejected") == [(len(self.oracle.late) + len(self.oracle.malformed),)]

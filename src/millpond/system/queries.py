@@ -7,6 +7,7 @@ from datetime import datetime
 
 from millpond.catalog import ContinuousQuery
 from millpond.duration import FOREVER, describe, moment
+from millpond.errors import EngineError
 from millpond.network.engine.watch import FOLDER, underway
 from millpond.network.run.explain import state_rows
 from millpond.network.run.network import Network
@@ -123,6 +124,9 @@ def _lag(query: ContinuousQuery, watermarks: Mapping[str, float | None]) -> floa
     return max(0.0, min(known) - own)
 
 
+_PATIENCE = 10.0  # seconds
+
+
 @system_table(
     "state",
     "What is held in memory for continuous queries, in this process and in the shards it gave work to. Elsewhere than in "
@@ -138,10 +142,19 @@ def _lag(query: ContinuousQuery, watermarks: Mapping[str, float | None]) -> floa
 )
 def state(reading: Reading) -> list[Row]:
     host = reading.host
-    with host.round:  # a tick changes what is held
+    if not host.round.acquire(timeout=_PATIENCE):  # a tick changes what is held
+        busy = ", ".join(sorted(evaluating(host)))
+        raise EngineError(
+            f"state cannot be read while a tick is under way; it was waited for for {_PATIENCE:.0f} seconds",
+            detail=f"Being evaluated: {busy}." if busy else None,
+            hint="Ask again, or drop the query that takes so long.",
+        )
+    try:
         if host.owned:
             host.network.take_up_definitions()
         return state_rows(host.network)
+    finally:
+        host.round.release()
 
 
 @system_table(

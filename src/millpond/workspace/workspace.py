@@ -13,6 +13,7 @@ the first change, never to read.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ from millpond.tick.pipeline import Pipeline
 from millpond.workspace.feeds import Feeds
 from millpond.workspace.rounds import Rounds
 from millpond.workspace.tables import OpenTables
+
+_PATIENCE = 10.0  # seconds that closing waits for an evaluation that was cancelled
+_log = logging.getLogger("millpond")
 
 
 class Workspace(ProcessBound):
@@ -133,10 +137,17 @@ class Workspace(ProcessBound):
             if self._pipeline is not None:
                 self._pipeline.stop()
             self.network.abandon()
-            with self.round, self.work:  # whoever waits for results may be evaluating
-                self.rounds.close()
-                self.tables.close()
-                self.network.close()
+            if not self.round.acquire(timeout=_PATIENCE):
+                # A function of the user that never returns. What it holds stays; it commits nothing any more.
+                _log.warning('pond "%s" is closed while an evaluation does not end', self.folder.name)
+                return
+            try:
+                with self.work:
+                    self.rounds.close()
+                    self.tables.close()
+                    self.network.close()
+            finally:
+                self.round.release()
             self.local.close()
         finally:
             self._lock.release()
