@@ -261,10 +261,10 @@ def test_the_pipeline_archives(traffic: millpond.Pond) -> None:
 def test_a_task_that_fails_is_run_again(traffic: millpond.Pond) -> None:
     """Something stands where the block's folder should be made; it is put away once the tick has failed."""
     traffic.start()
-    pipeline = traffic._pipeline
+    pipeline = traffic._workspace._pipeline
     assert pipeline is not None
     wait_until(pipeline.ready.is_set)
-    archive = traffic.stream("r").rows.folder
+    archive = traffic._workspace.stream("r").rows.folder
     obstacle = archive / "c0"
     obstacle.write_text("in the way")
     first_run = pipeline._run
@@ -284,7 +284,7 @@ def test_the_pipeline_survives_spark(traffic: millpond.Pond) -> None:
     traffic.start()
     traffic.append("r", rows(0, 2000))
     traffic.archive()
-    pipeline = traffic._pipeline
+    pipeline = traffic._workspace._pipeline
     assert pipeline is not None
     pipeline._query.stop()
     traffic.append("r", rows(2000, 2000))

@@ -251,5 +251,5 @@ def test_groups_go_only_where_they_fit(kind: str) -> None:
     one.add_many([0, 1], [1, 2], [1, 1])
     with pytest.raises(SynopsisError, match="parameters"):
         EVERY[kind](0.2, 60).absorb(one, [0, 1])
-    with pytest.raises(SynopsisError, match="slots"):
+    with pytest.raises(SynopsisError, match="slot"):
         EVERY[kind](0.1, 60).absorb(one, [0])

@@ -135,7 +135,7 @@ def test_products_in_float32_are_off_by_less_than_the_margin() -> None:
     rng = np.random.default_rng(3)
     for width in (2, 30, 400):
         values = rng.standard_normal((120, width)).cumsum(axis=1) * 1e5 + 1e8
-        rows = pairs_module.Rows(values)
+        rows = pairs_module.SeriesRows(values)
         units = rows.units()
         first, second = np.triu_indices(len(units), 1)
         exact = rows.correlation(rows.takes_part[first], rows.takes_part[second])
@@ -153,7 +153,7 @@ def test_a_projection_misses_pairs_at_the_threshold_as_often_as_it_says() -> Non
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y -= (x * y).sum(axis=1, keepdims=True) * x
     y /= np.linalg.norm(y, axis=1, keepdims=True)
-    rows = pairs_module.Rows(np.concatenate([x, 0.8001 * x + np.sqrt(1 - 0.8001**2) * y]))
+    rows = pairs_module.SeriesRows(np.concatenate([x, 0.8001 * x + np.sqrt(1 - 0.8001**2) * y]))
     for miss in (0.3, 0.1, 0.01):
         found = pairs_module.pairs_above(rows, 0.8, miss=miss, seed=11)
         right = found.second == found.first + 3000
