@@ -47,8 +47,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lock": set(),
     # Conditions on one row as data: no SQL and no engine, so that whoever filters, skips or matches rows can use them.
     "predicate": set(),
+    # What a window is: how it is written, where it begins, which rows it holds. Everyone who has a window asks it.
+    "windows": set(),
     # The one place where a condition in SQL becomes a predicate.
-    "sql": {"predicate"},
+    "sql": {"predicate", "windows"},
     # The settings under which Spark and DuckDB are proved to agree belong to the proof, in sql.
     "spark": {"sql"},
     "sources": set(),
@@ -63,11 +65,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
     "results": {"table", "sinks"},
     # The shelf hands out the rows of all tables, those in other systems too. Bounds are derived from predicates.
-    "query": {"table", "connectors", "sql", "spark", "predicate"},
+    "query": {"table", "connectors", "sql", "spark", "predicate", "windows"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
     # Filters are predicates, evaluated over the columns of a batch.
-    "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses", "predicate"},
+    "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses", "predicate", "windows"},
     "tick": {"table", "spark", "query", "network"},
     # What the pond knows of itself as relations: it looks at every stage that has something to tell, and changes none.
     "system": {"sources", "ingest", "table", "results", "query", "network", "tick", "lock"},
@@ -92,16 +94,16 @@ MAY_IMPORT: dict[str, set[str]] = {
 NETWORK_MAY_IMPORT: dict[str, set[str]] = {
     "time": set(),
     # Partitioned windows take their rows out of inlets.
-    "windows": {"time"},
+    "buffers": {"time"},
     # State of groups, and nothing of SQL: groups are numbered as keys of windows are.
-    "aggregates": {"windows"},
+    "aggregates": {"buffers"},
     # Where state comes from and goes to; whose it is is nothing to it.
     "state": set(),
     # DuckDB over Arrow tables.
     "engine": set(),
     # What a query asks, from its text. A window that only grows is refused here unless its aggregates can be kept.
     "plan": {"aggregates"},
-    "strategies": {"time", "windows", "aggregates", "state", "engine", "plan"},
+    "strategies": {"time", "buffers", "aggregates", "state", "engine", "plan"},
     "evaluate": {"time", "state", "engine", "plan", "strategies"},
     "run": {"state", "engine", "plan", "strategies", "evaluate"},
 }

@@ -6,6 +6,8 @@ An event time is an integer in its table's unit: whole numbers as they are, or m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millpond.arrow import integers
+from millpond.catalog import StreamingTable
+from millpond.duration import TimeUnit, moment, to_micros
+from millpond.errors import SqlError, brief
 from millpond.schema import SEQ
 
 NEVER = np.iinfo(np.int64).min  # before every event time
@@ -52,3 +57,45 @@ def sort_by_time(rows: pa.Table, time_column: str) -> pa.Table:
     if rows.num_rows < 2:
         return rows
     return rows.take(pc.sort_indices(rows, sort_keys=[(time_column, "ascending"), (SEQ, "ascending")]))
+
+
+def to_event_time(value: Any, table: StreamingTable) -> int:
+    """A time given by a user, as an event time of the table."""
+    if table.unit is TimeUnit.SECOND:
+        try:
+            if isinstance(value, bool) or (int(value) != value and not isinstance(value, str)):
+                raise ValueError
+            time = int(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SqlError(
+                f'{brief(value)} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
+            ) from error
+        if not -(1 << 63) <= time < 1 << 63:
+            raise SqlError(
+                f'{brief(value)} is not a time of table "{table.name}"', detail="A time is a 64-bit integer."
+            )
+        return time
+    found = timestamp_micros(value)
+    if found is None:
+        raise SqlError(f'{brief(value)} is not a time of table "{table.name}"', hint="Write '2026-01-31 12:00:00'.")
+    if found != to_micros(moment(found)):
+        raise SqlError(
+            f'{brief(value)} is not a time of table "{table.name}"', detail="The years of a TIMESTAMP are 1 to 9999."
+        )
+    return found
+
+
+def timestamp_micros(value: Any) -> int | None:
+    """A timestamp as microseconds since 1970 UTC; without a zone it is UTC. None if it is not one."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value * 1_000_000
+    if not isinstance(value, datetime):
+        return None
+    return to_micros(value if value.tzinfo is not None else value.replace(tzinfo=UTC))

@@ -16,9 +16,9 @@ from millpond.clock import Clock, SystemClock
 from millpond.config import load_config
 from millpond.durable import disk_errors
 from millpond.errors import MillpondError, NotAPond, brief
+from millpond.event_time import to_event_time
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.process import ProcessBound
-from millpond.query.bounds import to_event_time
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
 from millpond.sql.parser import nested_too_deeply, parse

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 
 from millpond.catalog import StreamingTable
 from millpond.errors import SqlError, UnsupportedSql
+from millpond.event_time import to_event_time
 from millpond.query.binding.uses import Bound, Use
-from millpond.query.bounds import to_event_time, window_start
 
 
 def times_as_of(bound: Bound, moment: int | str, watermarks: Mapping[str, int | None]) -> dict[str, int]:
@@ -50,7 +50,7 @@ def check_kept(use: Use, at: int, watermark: int | None, since: int | None) -> N
     assert isinstance(table, StreamingTable)
     if since is None and table.history is not None and watermark is not None:
         since = watermark - table.unit.count(table.history)
-    start = window_start(use.window, table, at) if use.window is not None else None
+    start = use.window.start(table, at) if use.window is not None else None
     if since is not None and (at if start is None else start) < since:
         raise SqlError(
             f'table "{table.name}" no longer has all rows that are needed as of {table.shown(at)}',

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from sqlglot import exp
 
 from millpond.catalog import StreamingTable
-from millpond.duration import TimeUnit, moment, to_micros
-from millpond.errors import SqlError, brief
 from millpond.predicate.form import Predicate, Value, all_of
 from millpond.predicate.normal import Domain, conjunction
 from millpond.query.binding.uses import Bound, Use
 from millpond.schema import Column
 from millpond.sql.predicates import ColumnOf, read_necessary
-from millpond.sql.statements import Window
 from millpond.table.store import Bounds
 
 _NO_TIME = ((1 << 63) - 1, -(1 << 63))  # a first and a last time between which there is nothing
@@ -49,69 +46,11 @@ def window_bounds(use: Use, now: int | None) -> Bounds:
     window = use.window
     if window is None or not isinstance(use.table, StreamingTable):
         return Bounds()
-    low = window_start(window, use.table, now)
+    low = window.start(use.table, now)
     if window.now:
         return Bounds(low=low, high=now)
     newest = window.rows if window.rows is not None and not window.columns else None
     return Bounds(low=low, newest=newest)
-
-
-def window_start(window: Window, table: StreamingTable, now: int | None) -> int | None:
-    """The earliest time in the table's unit a window can hold, or None if it has no such limit."""
-    if window.since is not None:
-        return to_event_time(window.since, table)
-    if now is None:
-        return None
-    if window.now:
-        return now
-    if window.landmark is not None:
-        between = table.unit.count(window.landmark)
-        return now // between * between
-    if window.interval is not None:
-        return now - table.unit.count(window.interval)
-    return None
-
-
-def to_event_time(value: Any, table: StreamingTable) -> int:
-    """A time given by a user, as an event time of the table."""
-    if table.unit is TimeUnit.SECOND:
-        try:
-            if isinstance(value, bool) or (int(value) != value and not isinstance(value, str)):
-                raise ValueError
-            time = int(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise SqlError(
-                f'{brief(value)} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
-            ) from error
-        if not -(1 << 63) <= time < 1 << 63:
-            raise SqlError(
-                f'{brief(value)} is not a time of table "{table.name}"', detail="A time is a 64-bit integer."
-            )
-        return time
-    found = timestamp_micros(value)
-    if found is None:
-        raise SqlError(f'{brief(value)} is not a time of table "{table.name}"', hint="Write '2026-01-31 12:00:00'.")
-    if found != to_micros(moment(found)):
-        raise SqlError(
-            f'{brief(value)} is not a time of table "{table.name}"', detail="The years of a TIMESTAMP are 1 to 9999."
-        )
-    return found
-
-
-def timestamp_micros(value: Any) -> int | None:
-    """A timestamp as microseconds since 1970 UTC; without a zone it is UTC. None if it is not one."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip())
-        except ValueError:
-            return None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value * 1_000_000
-    if not isinstance(value, datetime):
-        return None
-    return to_micros(value if value.tzinfo is not None else value.replace(tzinfo=UTC))
 
 
 def _conditions(select: exp.Expr) -> Iterator[exp.Expr]:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millpond.errors import counted
+from millpond.event_time import timestamp_micros
 from millpond.query.binding.uses import Use
-from millpond.query.bounds import timestamp_micros
 from millpond.query.local import damaged
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.system import SystemTable

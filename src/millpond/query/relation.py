@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from millpond.catalog import StreamingTable
 from millpond.query.binding.uses import Use
-from millpond.query.bounds import window_start
 from millpond.query.instant import written_moment
 from millpond.schema import SEQ, DataType, Schema
 
@@ -87,9 +86,9 @@ def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     assert isinstance(table, StreamingTable)
     time, seq = words.quote(table.time_column), words.quote(SEQ)
     source = f"({rows}) AS w"
-    if now is None and (window.length is not None or window.now):
+    if now is None and window.needs_now:
         return f"SELECT * FROM {source} WHERE FALSE"  # nothing arrived and no heartbeat: there is no now yet
-    start = window_start(window, table, now)
+    start = window.start(table, now)
     bound = time_literal(table, start, words) if start is not None else None
     if window.now:
         return f"SELECT * FROM {source} WHERE {time} = {bound}"

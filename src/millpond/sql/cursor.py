@@ -1,6 +1,6 @@
-"""A place in the tokens of a statement, and what can be read there: words, names, numbers, intervals, windows.
+"""A place in the tokens of a statement, and what can be read there: words, names, numbers, intervals.
 
-Statements (`reader/`) and windows behind table names (`dialect`) are both read with it.
+Statements (`reader/`) and windows behind table names (`windows/`) are both read with it.
 
 Invariant: a method reads what it is named after and leaves the cursor behind it, or raises a `SqlError` that shows the
 place. Places are offsets in the whole text, however many statements it has.
@@ -17,7 +17,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.duration import UNITS, duration, parse_duration
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
-from millpond.sql.statements import Window
 
 __all__ = ["TEXTS", "VALUES", "TokenCursor", "found"]
 
@@ -31,9 +30,6 @@ VALUES = TEXTS | {
 AFTER_INTERVAL = frozenset(
     {"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"}
 )
-WINDOW_WORDS = ("ROWS", "INTERVAL", "LANDMARK", "SINCE", "NOW", "UNBOUNDED")
-WINDOW_HINT = "Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [LANDMARK DAY], [NOW], [SINCE 600] or [UNBOUNDED]."
-LANDMARKS = ("MINUTE", "HOUR", "DAY")
 MOST_DIGITS = 18  # what fits a BIGINT; also keeps int() away from Python's own limit on digits
 
 
@@ -65,6 +61,19 @@ class TokenCursor:
         """Whether the next token is an unquoted word, keyword or not."""
         token = self.look()
         return bool(token) and token.token_type not in VALUES and (token.text[:1].isalpha() or token.text[:1] == "_")
+
+    def at_text(self) -> bool:
+        return self.look().token_type in TEXTS
+
+    def at_quoted_name(self) -> bool:
+        return self.look().token_type is TokenType.IDENTIFIER
+
+    def word(self, ahead: int = 0) -> str:
+        """The keyword or symbol here or further on, in upper case; "" at the end. A value or quoted name equals no keyword."""
+        token = self.look(ahead)
+        if not token:
+            return ""
+        return f"`{token.text}" if token.token_type in VALUES else token.text.upper()
 
     def accept(self, *words: str) -> bool:
         if not self.at(*words):
@@ -164,78 +173,6 @@ class TokenCursor:
             ) from error
         except ValueError as error:  # int() refuses thousands of digits
             raise SqlSyntaxError("interval is too long", sql=self.sql, span=self.span(start)) from error
-
-    def window(self) -> Window:
-        """`[ ... ]` behind a table name; the forms are listed at `Window`.
-
-        A column may be called like a keyword (`[now ROWS 1]`, `[rows, interval ROWS 2]`): what follows decides.
-        """
-        self.expect("[")
-        if self.accept("NOW", "]"):
-            return Window(now=True)
-        if self.accept("UNBOUNDED", "]"):
-            return Window()
-        if self.at("INTERVAL") and not self._names_column():
-            window = Window(interval=self.interval())
-        elif self.at("LANDMARK") and not self._names_column():
-            window = Window(landmark=self._landmark())
-        elif self.at("SINCE") and not self._names_column():
-            self.index += 1
-            is_text = self.look().token_type in TEXTS
-            window = Window(since=self.text("") if is_text else self.whole("a whole number or a text after SINCE"))
-        else:
-            window = self._rows()
-        self.expect("]")
-        return window
-
-    def _landmark(self) -> timedelta:
-        """`LANDMARK DAY` or `LANDMARK INTERVAL '15' MINUTE`: the time from one landmark to the next."""
-        self.expect("LANDMARK")
-        start = self.index
-        if self.at("INTERVAL"):
-            length = self.interval()
-            if length <= timedelta(0):
-                raise SqlSyntaxError("landmarks need time between them", sql=self.sql, span=self.span(start))
-            return length
-        unit = self.look().text.upper() if self.at_word() else ""
-        if unit in ("WEEK", "MONTH", "QUARTER", "YEAR"):
-            raise UnsupportedSql(
-                f"LANDMARK {unit} is not supported",
-                detail="Landmarks are the multiples of one length, counted from 0 or 1970-01-01 UTC, which was a Thursday."
-                if unit == "WEEK"
-                else f"Landmarks are the multiples of one length, and not every {unit} has the same.",
-                hint="Write LANDMARK DAY, HOUR or MINUTE, or LANDMARK INTERVAL '7' DAY.",
-                sql=self.sql,
-                span=self.span(start, start + 1),
-            )
-        if unit not in LANDMARKS:
-            raise self.unexpected("MINUTE, HOUR, DAY or INTERVAL after LANDMARK", (*LANDMARKS, "INTERVAL"))
-        self.index += 1
-        return duration(1, unit)
-
-    def _names_column(self) -> bool:
-        following = self.look(1)
-        return following.token_type is TokenType.COMMA or following.text.upper() == "ROWS"
-
-    def _rows(self) -> Window:
-        columns: tuple[str, ...] = ()
-        if not self.at("ROWS") or self._names_column():
-            if not self.at_word() and self.look().token_type is not TokenType.IDENTIFIER:
-                raise self.unexpected("a window", hint=WINDOW_HINT)
-            columns = self.names("column")
-        if not self.accept("ROWS"):
-            close = nearest(columns[-1], WINDOW_WORDS)
-            raise self.unexpected('"," or ROWS', hint=f'Did you mean "{close}"?' if close else WINDOW_HINT)
-        place = self.index
-        rows = self.whole("a number of rows")
-        if rows < 1:
-            raise SqlSyntaxError(f"window of {rows} rows has no rows", sql=self.sql, span=self.span(place))
-        if not self.at("WITHIN"):
-            return Window(rows=rows, columns=columns)
-        if not columns:
-            raise self.unexpected('"]"', hint="WITHIN needs columns: [vid ROWS 4 WITHIN INTERVAL '5' MINUTE].")
-        self.index += 1
-        return Window(rows=rows, columns=columns, interval=self.interval())
 
 
 def _article(noun: str) -> str:

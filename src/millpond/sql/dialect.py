@@ -24,6 +24,7 @@ from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, near
 from millpond.schema import SEQ
 from millpond.sql.cursor import TokenCursor, found
 from millpond.sql.literals import FOLDED, check_numbers, list_literal
+from millpond.windows.registry import read_window
 
 __all__ = [
     "CORRELATED",
@@ -121,7 +122,7 @@ class MillpondParser(SparkParser):
             return super()._parse_bracket(this)
         cursor = TokenCursor(self.sql, self._tokens, self._index)
         # A SqlError, not a ParseError: sqlglot must not go back and try the bracket as something else.
-        this.meta[WINDOW] = cursor.window()
+        this.meta[WINDOW] = read_window(cursor)
         this.meta[WINDOW_SPAN] = cursor.span(self._index)
         self._advance(cursor.index - self._index)
         return this

@@ -16,40 +16,7 @@ from sqlglot import exp
 from millpond.errors import Span
 from millpond.schema import Column
 from millpond.sql.literals import LiteralRows
-
-
-@dataclass(frozen=True)
-class Window:
-    """A window behind a table name.
-
-    | written                              | fields                                   |
-    |--------------------------------------|------------------------------------------|
-    | `[INTERVAL '1' MINUTE]`, `[INTERVAL 3]` | interval                              |
-    | `[ROWS 4]`                           | rows                                     |
-    | `[vid, xway ROWS 4]`                 | rows, columns                            |
-    | `[vid ROWS 4 WITHIN INTERVAL '5' MINUTE]` | rows, columns, interval             |
-    | `[NOW]`                              | now                                      |
-    | `[LANDMARK DAY]`, `[LANDMARK INTERVAL '15' MINUTE]` | landmark                  |
-    | `[SINCE 600]`                        | since (a literal: number or text)        |
-    | `[UNBOUNDED]`                        | none of them                             |
-    """
-
-    rows: int | None = None
-    columns: tuple[str, ...] = ()
-    interval: timedelta | None = None
-    now: bool = False
-    since: int | str | None = None
-    landmark: timedelta | None = None
-
-    @property
-    def grows(self) -> bool:
-        """Whether rows come into it and none ever leaves."""
-        return self.rows is None and self.length is None and not self.now
-
-    @property
-    def length(self) -> timedelta | None:
-        """How far back it reaches at most, if it has an end in time."""
-        return self.landmark if self.landmark is not None else self.interval
+from millpond.windows.base import Window
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
 from millpond.errors import CatalogError, MillpondError, SqlError
+from millpond.event_time import to_event_time
 from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, without_stars
 from millpond.network.run.explain import explain_query
-from millpond.query.bounds import to_event_time
 from millpond.result import Result
 from millpond.schema import Column, Schema
 from millpond.sql import statements as st
@@ -114,7 +114,7 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
         changed = replace(query, revision=query.revision + 1)
         if statement.window is not None:
             alias, window = statement.window
-            changed = replace(changed, sql=replace_window(query, alias, window_text(window)))
+            changed = replace(changed, sql=replace_window(query, alias, str(window)))
         if statement.slide is not None:
             changed = replace(changed, slide=statement.slide[0])
         if statement.history is not None:
@@ -139,19 +139,6 @@ def check_readers(before: Catalog, after: Catalog, name: str) -> None:
                 detail=error.primary[:1].upper() + error.primary[1:] + ".",
                 hint=f"Alter or drop {query.name} first.",
             ) from error
-
-
-def window_text(window: st.Window) -> str:
-    """A window as it is written."""
-    if window.now:
-        return "[NOW]"
-    if window.landmark is not None:
-        return f"[LANDMARK INTERVAL '{window.landmark.total_seconds():.6f}' SECOND]"
-    interval = f"INTERVAL '{window.interval.total_seconds():.6f}' SECOND" if window.interval is not None else ""
-    if window.rows is None:
-        return f"[{interval}]" if interval else "[UNBOUNDED]"
-    columns = ", ".join(f"`{c}`" for c in window.columns)
-    return f"[{columns}{' ' if columns else ''}ROWS {window.rows}{f' WITHIN {interval}' if interval else ''}]"
 
 
 def pause(workspace: Workspace, statement: st.PauseQuery) -> Result:

@@ -21,11 +21,10 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.catalog import Catalog, ContinuousQuery, folder_name
 from millpond.errors import CatalogError, counted
-from millpond.event_time import times_of
+from millpond.event_time import times_of, to_event_time
 from millpond.failpoints import reach
 from millpond.ingest.ahead import later
 from millpond.network.plan.graph import bases
-from millpond.query.bounds import to_event_time
 from millpond.result import Result
 from millpond.schema import SEQ
 from millpond.table.rewrite import rewrite, without_rows

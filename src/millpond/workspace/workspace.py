@@ -24,12 +24,12 @@ from millpond.clock import Clock
 from millpond.config import Config
 from millpond.durable import disk_errors
 from millpond.errors import IntakeError, JavaMissing, PondError, TypeMismatch, UnknownPosition
+from millpond.event_time import to_event_time
 from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake
 from millpond.lock import WriterLock, is_written
 from millpond.network.run.network import Network
 from millpond.process import ProcessBound
-from millpond.query.bounds import to_event_time
 from millpond.query.local import Local
 from millpond.query.shelf import TableShelf
 from millpond.results.delivery import Cursor, Subscription

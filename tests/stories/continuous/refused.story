@@ -20,7 +20,7 @@ Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] wi
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [SINCE 5] SAMPLE REALTIME
 the window of "r" grows without bound
-Detail: All rows it will ever hold would have to be kept in memory: it is [SINCE ...], not [UNBOUNDED].
+Detail: All rows it will ever hold would have to be kept in memory: it is [SINCE 5], not [UNBOUNDED].
 Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [INTERVAL '61' MINUTE] SAMPLE REALTIME

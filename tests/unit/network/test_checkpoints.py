@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import millpond
+from millpond.network.buffers.keyed_rows import KeyedRows
 from millpond.network.run import tick_plan
 from millpond.network.state import backfill as past
 from millpond.network.state import checkpoints as snapshots
-from millpond.network.windows.keyed_rows import KeyedRows
 from millpond.pond import Pond
 from tests.unit.network.keeping import kept_often
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millpond.network.buffers.neighbours import Neighbours
 from millpond.network.time.inlet import Inlet
-from millpond.network.windows.neighbours import Neighbours
 
 SCHEMA = pa.schema([("key", pa.int64()), ("v", pa.int64()), ("t", pa.int64()), ("_seq", pa.int64())])
 Row = tuple[int, int, int]  # key, value (also the row number), time

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 
 from millpond.catalog import Catalog, StreamingTable
 from millpond.errors import SqlError
+from millpond.event_time import to_event_time
 from millpond.predicate.form import Always, And, CompareColumns, Never, Not, Or, Predicate
 from millpond.query.binding.bind import bind
-from millpond.query.bounds import find_bounds, narrowed, to_event_time
+from millpond.query.bounds import find_bounds, narrowed
 from millpond.schema import Schema
 from millpond.sql.parser import parse
 from millpond.sql.statements import Select

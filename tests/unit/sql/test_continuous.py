@@ -12,6 +12,10 @@ from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql
 from millpond.sql import statements as st
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, tokenize
 from millpond.sql.parser import parse
+from millpond.windows.interval import IntervalWindow
+from millpond.windows.landmark import LandmarkWindow
+from millpond.windows.newest import RowsWindow
+from millpond.windows.now import NowWindow
 
 NOWHERE = Span(0, 0)
 Q = "CREATE CONTINUOUS QUERY q"
@@ -163,7 +167,7 @@ def test_the_trees_of_statement_and_text_are_one() -> None:
 
 # The other statements
 
-WINDOW_5 = st.Window(interval=5 * MINUTE)
+WINDOW_5 = IntervalWindow(5 * MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -174,13 +178,13 @@ WINDOW_5 = st.Window(interval=5 * MINUTE)
         ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [INTERVAL '5' MINUTE]",
          st.AlterQuery("", NOWHERE, "q", window=("s", WINDOW_5))),
         ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [ROWS 4]",
-         st.AlterQuery("", NOWHERE, "q", window=("s", st.Window(rows=4)))),
+         st.AlterQuery("", NOWHERE, "q", window=("s", RowsWindow(rows=4)))),
         ("ALTER STREAMING VIEW v SET WINDOW OF s = [a, b ROWS 4 WITHIN INTERVAL '5' MINUTE]",
-         st.AlterQuery("", NOWHERE, "v", window=("s", st.Window(4, ("a", "b"), 5 * MINUTE)), view=True)),
+         st.AlterQuery("", NOWHERE, "v", window=("s", RowsWindow(4, ("a", "b"), 5 * MINUTE)), view=True)),
         ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [LANDMARK MINUTE]",
-         st.AlterQuery("", NOWHERE, "q", window=("s", st.Window(landmark=MINUTE)))),
+         st.AlterQuery("", NOWHERE, "q", window=("s", LandmarkWindow(MINUTE)))),
         ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [NOW]",
-         st.AlterQuery("", NOWHERE, "q", window=("s", st.Window(now=True)))),
+         st.AlterQuery("", NOWHERE, "q", window=("s", NowWindow()))),
         ("ALTER CONTINUOUS QUERY q SET SAMPLE INTERVAL 2", st.AlterQuery("", NOWHERE, "q", slide=(2 * SECOND,))),
         ("ALTER CONTINUOUS QUERY q SET SAMPLE REALTIME", st.AlterQuery("", NOWHERE, "q", slide=(None,))),
         ("ALTER STREAMING VIEW v SET RANGE INTERVAL '5' MINUTE", st.AlterQuery("", NOWHERE, "v", history=5 * MINUTE, view=True)),

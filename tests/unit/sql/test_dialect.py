@@ -12,7 +12,13 @@ from sqlglot import exp, parse_one
 
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, Millpond, read_tree, span_of, tokenize
-from millpond.sql.statements import Window
+from millpond.windows.base import Window
+from millpond.windows.interval import IntervalWindow
+from millpond.windows.landmark import LandmarkWindow
+from millpond.windows.newest import RowsWindow
+from millpond.windows.now import NowWindow
+from millpond.windows.since import SinceWindow
+from millpond.windows.unbounded import UnboundedWindow
 
 MINUTE = timedelta(minutes=1)
 
@@ -42,37 +48,37 @@ def slices(sql: str, kind: type[exp.Expr]) -> list[str]:
 @pytest.mark.parametrize(
     ("written", "window"),
     [
-        ("[INTERVAL '1' MINUTE]", Window(interval=MINUTE)),
-        ("[INTERVAL 1 MINUTE]", Window(interval=MINUTE)),
-        ("[INTERVAL '1 minute']", Window(interval=MINUTE)),
-        ("[interval 3]", Window(interval=timedelta(seconds=3))),
-        ("[INTERVAL '3']", Window(interval=timedelta(seconds=3))),
-        ("[INTERVAL '1.5' seconds]", Window(interval=timedelta(seconds=1.5))),
-        ("[ROWS 4]", Window(rows=4)),
-        ("[rows 4]", Window(rows=4)),
-        ("[vid ROWS 1]", Window(rows=1, columns=("vid",))),
-        ("[`my vid`, xway ROWS 4]", Window(rows=4, columns=("my vid", "xway"))),
+        ("[INTERVAL '1' MINUTE]", IntervalWindow(MINUTE)),
+        ("[INTERVAL 1 MINUTE]", IntervalWindow(MINUTE)),
+        ("[INTERVAL '1 minute']", IntervalWindow(MINUTE)),
+        ("[interval 3]", IntervalWindow(timedelta(seconds=3))),
+        ("[INTERVAL '3']", IntervalWindow(timedelta(seconds=3))),
+        ("[INTERVAL '1.5' seconds]", IntervalWindow(timedelta(seconds=1.5))),
+        ("[ROWS 4]", RowsWindow(rows=4)),
+        ("[rows 4]", RowsWindow(rows=4)),
+        ("[vid ROWS 1]", RowsWindow(rows=1, columns=("vid",))),
+        ("[`my vid`, xway ROWS 4]", RowsWindow(rows=4, columns=("my vid", "xway"))),
         (
             "[a, b ROWS 4 WITHIN INTERVAL '5' MINUTE]",
-            Window(rows=4, columns=("a", "b"), interval=5 * MINUTE),
+            RowsWindow(rows=4, columns=("a", "b"), interval=5 * MINUTE),
         ),
-        ("[LANDMARK DAY]", Window(landmark=timedelta(days=1))),
-        ("[landmark hour]", Window(landmark=timedelta(hours=1))),
-        ("[LANDMARK INTERVAL '15' MINUTE]", Window(landmark=15 * MINUTE)),
-        ("[NOW]", Window(now=True)),
-        ("[SINCE 600]", Window(since=600)),
-        ("[SINCE -5]", Window(since=-5)),
-        ("[SINCE '2026-01-01 00:00:00']", Window(since="2026-01-01 00:00:00")),
-        ("[UNBOUNDED]", Window()),
-        ("[ -- the last\n ROWS /* four */ 4 ]", Window(rows=4)),
+        ("[LANDMARK DAY]", LandmarkWindow(timedelta(days=1))),
+        ("[landmark hour]", LandmarkWindow(timedelta(hours=1))),
+        ("[LANDMARK INTERVAL '15' MINUTE]", LandmarkWindow(15 * MINUTE)),
+        ("[NOW]", NowWindow()),
+        ("[SINCE 600]", SinceWindow(600)),
+        ("[SINCE -5]", SinceWindow(-5)),
+        ("[SINCE '2026-01-01 00:00:00']", SinceWindow("2026-01-01 00:00:00")),
+        ("[UNBOUNDED]", UnboundedWindow()),
+        ("[ -- the last\n ROWS /* four */ 4 ]", RowsWindow(rows=4)),
         # a column may be called like a keyword
-        ("[now ROWS 1]", Window(rows=1, columns=("now",))),
-        ("[rows ROWS 1]", Window(rows=1, columns=("rows",))),
-        ("[rows, interval ROWS 1]", Window(rows=1, columns=("rows", "interval"))),
-        ("[interval, since ROWS 1]", Window(rows=1, columns=("interval", "since"))),
-        ("[since ROWS 1]", Window(rows=1, columns=("since",))),
-        ("[landmark, day ROWS 1]", Window(rows=1, columns=("landmark", "day"))),
-        ("[`ROWS` ROWS 1]", Window(rows=1, columns=("ROWS",))),
+        ("[now ROWS 1]", RowsWindow(rows=1, columns=("now",))),
+        ("[rows ROWS 1]", RowsWindow(rows=1, columns=("rows",))),
+        ("[rows, interval ROWS 1]", RowsWindow(rows=1, columns=("rows", "interval"))),
+        ("[interval, since ROWS 1]", RowsWindow(rows=1, columns=("interval", "since"))),
+        ("[since ROWS 1]", RowsWindow(rows=1, columns=("since",))),
+        ("[landmark, day ROWS 1]", RowsWindow(rows=1, columns=("landmark", "day"))),
+        ("[`ROWS` ROWS 1]", RowsWindow(rows=1, columns=("ROWS",))),
     ],
 )
 def test_every_window(written: str, window: Window) -> None:
@@ -82,7 +88,7 @@ def test_every_window(written: str, window: Window) -> None:
 
 
 def test_windows_in_every_position() -> None:
-    one, two = Window(rows=1), Window(rows=2)
+    one, two = RowsWindow(rows=1), RowsWindow(rows=2)
     assert windows("SELECT * FROM a [ROWS 1] JOIN b [ROWS 2] ON a.x = b.x") == {"a": one, "b": two}
     assert windows("SELECT * FROM a [ROWS 1] x, b [ROWS 2] AS y") == {"x": one, "y": two}
     assert windows("SELECT * FROM a LEFT JOIN b [ROWS 2] y USING (x)") == {"a": None, "y": two}
@@ -100,7 +106,7 @@ def test_windows_in_every_position() -> None:
 def test_window_before_a_column_alias_list() -> None:
     table = tree("SELECT s.b FROM p [ROWS 1] AS s (a, b)").find(exp.Table)
     assert table is not None
-    assert table.meta[WINDOW] == Window(rows=1)
+    assert table.meta[WINDOW] == RowsWindow(rows=1)
     assert table.alias == "s"
     assert table.alias_column_names == ["a", "b"]
 
@@ -108,12 +114,12 @@ def test_window_before_a_column_alias_list() -> None:
 def test_subscripts_stay_subscripts() -> None:
     read = tree("SELECT a[0], m['k'], f(x)[1], t.a[i + 1] FROM t [ROWS 1] WHERE a[0] = 1 AND b[c[2]] > 0 ORDER BY a[3]")
     assert len(list(read.find_all(exp.Bracket))) == 8
-    assert [t.meta[WINDOW] for t in read.find_all(exp.Table)] == [Window(rows=1)]
+    assert [t.meta[WINDOW] for t in read.find_all(exp.Table)] == [RowsWindow(rows=1)]
 
 
 def test_window_survives_copies() -> None:
     read = tree("SELECT * FROM p [vid ROWS 4 WITHIN INTERVAL '5' MINUTE] AS s")
-    window = Window(rows=4, columns=("vid",), interval=5 * MINUTE)
+    window = RowsWindow(rows=4, columns=("vid",), interval=5 * MINUTE)
     transformed = read.transform(lambda node: exp.column("z") if isinstance(node, exp.Star) else node)
     for again in (read.copy(), copy.deepcopy(read), pickle.loads(pickle.dumps(read)), transformed):
         table = again.find(exp.Table)
@@ -227,7 +233,7 @@ def test_place_of_a_deep_tree() -> None:
          "Hint: Write LANDMARK DAY, HOUR or MINUTE, or LANDMARK INTERVAL '7' DAY."),
         ("[LANDMARK INTERVAL 0]", "landmarks need time between them"),
         ("[0]", "expected a window, but found number 0|"
-         "Hint: Write [ROWS 4], [vid ROWS 4], [INTERVAL '1' MINUTE], [LANDMARK DAY], [NOW], [SINCE 600] or [UNBOUNDED]."),
+         "Hint: Write [NOW], [UNBOUNDED], [INTERVAL '1' MINUTE], [LANDMARK DAY], [SINCE 600], [ROWS 4] or [vid ROWS 4]."),
         ("[ROWS 4", 'expected "]", but found the end of the statement'),
     ],
 )  # fmt: skip

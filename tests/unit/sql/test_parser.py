@@ -14,6 +14,7 @@ from millpond.errors import Span, SqlError, SqlSyntaxError, UnknownName, Unsuppo
 from millpond.schema import Column, DataType, Schema
 from millpond.sql import statements as st
 from millpond.sql.parser import StatementReader, parse
+from millpond.windows.newest import RowsWindow
 
 AB = Schema.of([("a", "INT"), ("b", "STRING")]).columns
 NOWHERE = Span(0, 0)
@@ -234,7 +235,7 @@ def test_select_with_window() -> None:
     assert isinstance(read, st.Select)
     table = read.query.find(exp.Table)
     assert table is not None
-    assert table.meta["window"] == st.Window(rows=1, columns=("vid",))
+    assert table.meta["window"] == RowsWindow(rows=1, columns=("vid",))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.network.windows.keyed_rows import KeySlots
+from millpond.network.buffers.keyed_rows import KeySlots
 
 Ints = npt.NDArray[np.int64]
 

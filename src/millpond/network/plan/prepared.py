@@ -17,10 +17,11 @@ from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.growing import running_shape
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
-from millpond.query.bounds import window_start
 from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
+from millpond.windows.newest import RowsWindow
+from millpond.windows.unbounded import UnboundedWindow
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Prepared:
         """Where a window by time begins at an instant; at a later one it does not begin earlier."""
         assert use.window is not None
         assert isinstance(use.table, StreamingTable)
-        found = window_start(use.window, use.table, instant)
+        found = use.window.start(use.table, instant)
         assert found is not None
         return found
 
@@ -121,7 +122,7 @@ def _within_history(use: Use, catalog: Catalog) -> Use:
     window = use.window
     assert window is not None
     query = catalog.queries.get(use.table.name)
-    if query is None or window.rows is None or query.history is None or query.history >= FOREVER:
+    if query is None or query.history is None or query.history >= FOREVER or not isinstance(window, RowsWindow):
         return use
     interval = query.history if window.interval is None else min(window.interval, query.history)
     return replace(use, window=replace(window, interval=interval))
@@ -174,8 +175,8 @@ def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: s
     found: object
     if uses > 1:
         found = Refusal("it reads other tables too")
-    elif window is not None and window.since is not None:
-        found = Refusal("it is [SINCE ...], not [UNBOUNDED]")
+    elif not isinstance(window, UnboundedWindow):
+        found = Refusal(f"it is {window}, not [UNBOUNDED]")
     else:
         found = running_shape(tree, use.columns)
     if isinstance(found, Refusal):

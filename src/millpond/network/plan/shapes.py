@@ -13,8 +13,8 @@ from millpond.network.plan.clauses import Refusal, group_keys, only
 from millpond.network.plan.prepared import Prepared
 from millpond.query.instant import names_instant
 from millpond.schema import DataType
-from millpond.sql.statements import Window
 from millpond.sql.translate import NotOnDuckDB, types_on_duckdb
+from millpond.windows.base import Window
 
 _NOT_OF_A_ROW = (exp.AggFunc, exp.Query, exp.Window, exp.Explode, exp.Star)
 

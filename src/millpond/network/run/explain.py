@@ -46,7 +46,11 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
         kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"
     lines = [f"evaluated {sample}; sends {_FORMS[query.stream_operator]}; keeps {kept}"]
     prepared = prepare(query, network.catalog)
-    lines += [f"reads {u.table.name}{_alias(u)} through {_window(u)}" for u in prepared.streams]
+    lines += [
+        f"reads {u.table.name}{_alias(u)} through {u.window.description}"
+        for u in prepared.streams
+        if u.window is not None
+    ]
     lines += [f"reads standard table {u.table.name}{_alias(u)}, as it is then" for u in prepared.standards]
     lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
     choice = choose(prepared)
@@ -81,21 +85,6 @@ def _where(prepared: Prepared, manner: str, catalog: Catalog, columns_of: Column
 
 def _alias(use: Use) -> str:
     return "" if use.alias == use.table.name else f" as {use.alias}"
-
-
-def _window(use: Use) -> str:
-    window = use.window
-    assert window is not None
-    if window.now:
-        return "[NOW], the rows of the instant"
-    if window.landmark is not None:
-        return f"the rows since the last landmark, one every {describe(window.landmark)}"
-    within = f" of the last {describe(window.interval)}" if window.interval is not None else ""
-    if window.rows is None:
-        return f"the rows{within}"
-    if not window.columns:
-        return f"the {window.rows} newest rows"
-    return f"the {window.rows} newest rows of each {', '.join(window.columns)}{within}"
 
 
 def _waits(network: Network, query: ContinuousQuery) -> list[str]:

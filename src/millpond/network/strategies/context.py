@@ -12,14 +12,14 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from millpond.event_time import NEVER, event_times
+from millpond.network.buffers.arrivals import Arrived
+from millpond.network.buffers.neighbours import Neighbours
 from millpond.network.engine.engine import Engine
 from millpond.network.state.history import History
 from millpond.network.strategies.batching import Batches
 from millpond.network.time.inlet import Inlet
-from millpond.network.windows.arrivals import Arrived
-from millpond.network.windows.neighbours import Neighbours
 from millpond.query.binding.uses import Use
-from millpond.sql.statements import Window
+from millpond.windows.base import Window
 
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 

@@ -17,6 +17,7 @@ from millpond.network.strategies.summarised import SummaryStrategy
 from millpond.query.correlated import End
 from millpond.query.exact import correlated_of
 from millpond.synopses.correlated import Limit, Predicate
+from millpond.windows.landmark import LandmarkWindow
 
 
 class CorrelatedStrategy(SummaryStrategy):
@@ -30,7 +31,7 @@ class CorrelatedStrategy(SummaryStrategy):
         if not calls:
             return Refusal("it has no correlated aggregate")
         found: Self | Refusal
-        if window is None or window.landmark is None:
+        if not isinstance(window, LandmarkWindow):
             found = Refusal(f"{shown(calls[0])} is estimated over [LANDMARK ...] only")
         else:
             found = cls._match(prepared, _measured)
@@ -39,8 +40,8 @@ class CorrelatedStrategy(SummaryStrategy):
     def _empty(self, schema: pa.Schema, upto: int) -> Correlations:
         window = self.prepared.streams[0].window
         assert window is not None
-        assert window.landmark is not None
-        between = self.prepared.unit.count(window.landmark)
+        assert isinstance(window, LandmarkWindow)
+        between = self.prepared.unit.count(window.between)
         return Correlations(self.shape, schema, upto, between, self._fingerprint(between))
 
 

@@ -21,11 +21,11 @@ from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError, counted
 from millpond.event_time import Progress
 from millpond.network.aggregates.shape import Shape
+from millpond.network.buffers.arrivals import Arrived
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Held, Strategy
 from millpond.network.strategies.projection import Moments, Projection
 from millpond.network.time.instants import arrivals, slides
-from millpond.network.windows.arrivals import Arrived
 from millpond.query.binding.uses import Use
 
 _NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -19,6 +19,9 @@ from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import MillpondError, counted
 from millpond.event_time import NEVER, Progress, event_times, sort_by_time
+from millpond.network.buffers.arrivals import Arrived
+from millpond.network.buffers.keyed_rows import KeyedRows
+from millpond.network.buffers.predicates import compile_condition
 from millpond.network.engine.stream_operators import send
 from millpond.network.plan.clauses import Refusal, key_columns, only
 from millpond.network.plan.key_lookup import Lookup, lookups
@@ -29,9 +32,6 @@ from millpond.network.strategies.batching import Question, question_of, simple_w
 from millpond.network.strategies.neighbours import keyed_by, selects_shard_key
 from millpond.network.strategies.one_time import ask
 from millpond.network.time.instants import arrivals, slides
-from millpond.network.windows.arrivals import Arrived
-from millpond.network.windows.keyed_rows import KeyedRows
-from millpond.network.windows.predicates import compile_condition
 from millpond.predicate.vector import Filter
 from millpond.query.binding.uses import Use
 from millpond.query.instant import names_instant

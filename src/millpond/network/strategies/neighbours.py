@@ -15,14 +15,14 @@ from sqlglot import exp
 from millpond.catalog import StreamingTable
 from millpond.errors import counted
 from millpond.event_time import NEVER, Progress
+from millpond.network.buffers.arrivals import Arrived
+from millpond.network.buffers.neighbours import Change, Neighbours, Side
 from millpond.network.plan.clauses import Refusal, selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
 from millpond.network.strategies.base import Checkpoint, Held
 from millpond.network.strategies.projection import Projection
 from millpond.network.strategies.selecting import SelectStrategy, not_plain
-from millpond.network.windows.arrivals import Arrived
-from millpond.network.windows.neighbours import Change, Neighbours, Side
 
 
 def keyed_by(prepared: Prepared, table: StreamingTable) -> bool:

@@ -15,13 +15,13 @@ from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT
 from millpond.errors import MillpondError
 from millpond.event_time import Progress, event_times
+from millpond.network.buffers.arrivals import Arrived
+from millpond.network.buffers.neighbours import Side
 from millpond.network.engine.stream_operators import beyond
 from millpond.network.plan.clauses import Refusal, only, selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.projection import Projection
-from millpond.network.windows.arrivals import Arrived
-from millpond.network.windows.neighbours import Side
 from millpond.query.binding.uses import Use
 from millpond.query.instant import is_instant
 

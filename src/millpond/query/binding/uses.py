@@ -14,7 +14,7 @@ from sqlglot.optimizer.scope import Scope
 from millpond.catalog import REJECTED_COLUMNS, Function, Source, StandardTable, StreamingTable
 from millpond.query.system import SystemTable
 from millpond.schema import SEQ, Schema
-from millpond.sql.statements import Window
+from millpond.windows.base import Window
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from millpond.sql import statements as st
 from millpond.sql.cursor import VALUES, TokenCursor
 from millpond.sql.reader.queries import QUERY_STARTS, QueryReader
 from millpond.sql.statements import Statement
+from millpond.windows.interval import IntervalWindow
+from millpond.windows.registry import read_window
 
 SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
 
@@ -123,7 +125,7 @@ class ContinuousReader(QueryReader):
         alias = self.name("table")
         self.expect("=", after="the table's name")
         # The brackets can be left out: SET WINDOW OF s = INTERVAL '5' MINUTE.
-        window = self.window() if self.at("[") else st.Window(interval=self.interval())
+        window = read_window(self) if self.at("[") else IntervalWindow(self.interval())
         return st.AlterQuery(self.sql, self.place, name, window=(alias, window), view=noun == "view")
 
     def pause(self) -> Statement:

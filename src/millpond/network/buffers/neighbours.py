@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millpond.network.buffers.keyed_rows import KeyedRows, Layout
 from millpond.network.time.inlet import Inlet
-from millpond.network.windows.keyed_rows import KeyedRows, Layout
 from millpond.predicate.vector import Columns
 from millpond.query.binding.uses import Previous
 
