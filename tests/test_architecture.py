@@ -31,7 +31,7 @@ STAGES = {
         "sources",
         "ingest",
         "table",
-        "connectors",
+        "foreign_tables",
         "sinks",
         "results",
         "query",
@@ -59,17 +59,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "synopses": set(),
     "table": set(),
     # Tables in other systems are asked with the bounds that a table's own files are.
-    "connectors": {"table"},
+    "foreign_tables": {"table"},
     # The intake hands frames to a table's log: rows, rejects and position go in together or not at all.
     "ingest": {"sources", "table"},
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
     "results": {"table", "sinks"},
     # The shelf hands out the rows of all tables, those in other systems too. Bounds are derived from predicates.
-    "query": {"table", "connectors", "sql", "spark", "predicate", "windows"},
+    "query": {"table", "foreign_tables", "sql", "spark", "predicate", "windows"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
     # Filters are predicates, evaluated over the columns of a batch.
-    "network": {"table", "connectors", "results", "sql", "query", "ingest", "synopses", "predicate", "windows"},
+    "network": {"table", "foreign_tables", "results", "sql", "query", "ingest", "synopses", "predicate", "windows"},
     "tick": {"table", "spark", "query", "network"},
     # What the pond knows of itself as relations: it looks at every stage that has something to tell, and changes none.
     "system": {"sources", "ingest", "table", "results", "query", "network", "tick", "lock"},
@@ -296,7 +296,7 @@ WALL_CLOCK = {
 ENVIRONMENT = {
     "millpond.config": "ours, MILLPOND_...",
     "millpond.spark.session": "what Java and Spark read: JAVA_HOME, PYSPARK_PYTHON, PYTHONPATH",
-    "millpond.connectors.postgres.connection": "what the PostgreSQL client reads: PGHOST, PGPORT, PGUSER",
+    "millpond.foreign_tables.postgres.connection": "what the PostgreSQL client reads: PGHOST, PGPORT, PGUSER",
 }
 
 

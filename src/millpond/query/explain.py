@@ -12,7 +12,7 @@ from millpond.event_time import timestamp_micros
 from millpond.query.binding.uses import Use
 from millpond.query.local import damaged
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
-from millpond.query.system import SystemTable
+from millpond.query.system_names import SystemTable
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import Bounds
 

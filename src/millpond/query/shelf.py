@@ -12,8 +12,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from millpond.catalog import StandardTable, StreamingTable
-from millpond.connectors import postgres
 from millpond.event_time import Progress
+from millpond.foreign_tables import postgres
 from millpond.query.binding.uses import Use
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot

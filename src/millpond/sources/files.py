@@ -37,10 +37,10 @@ from millpond.errors import CatalogError, CorruptBlock, PondError, counted
 from millpond.extensions import Option
 from millpond.schema import Schema
 from millpond.sources.base import Opening, SourceBatch, SourceKind
+from millpond.sources.formats.lines import CHUNK_BYTES, LineRows, batch_of, broken_line, line_parser, why_broken
+from millpond.sources.formats.parquet import ParquetReader
 from millpond.sources.journal import Journal
-from millpond.sources.lines import CHUNK_BYTES, LineRows, batch_of, broken_line, line_parser, why_broken
 from millpond.sources.options import CSV, JSON, LineOptions
-from millpond.sources.parquet import ParquetReader
 
 SETTLED_AFTER = timedelta(seconds=2)
 TRUSTED_AFTER = timedelta(milliseconds=100)

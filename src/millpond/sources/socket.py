@@ -30,7 +30,15 @@ from millpond.catalog import Source
 from millpond.errors import CatalogError
 from millpond.schema import Schema
 from millpond.sources.base import Opening, SourceBatch, SourceKind
-from millpond.sources.lines import CHUNK_BYTES, LineParser, LineRows, batch_of, broken_line, line_parser, why_broken
+from millpond.sources.formats.lines import (
+    CHUNK_BYTES,
+    LineParser,
+    LineRows,
+    batch_of,
+    broken_line,
+    line_parser,
+    why_broken,
+)
 from millpond.sources.options import CSV, JSON, LineOptions
 
 BUFFER_BYTES = 16 << 20  # two chunks: one being parsed, one being filled

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
-from millpond.connectors import postgres
 from millpond.errors import IntakeError, SqlError, UnsupportedSql, counted
 from millpond.failpoints import reach
+from millpond.foreign_tables import postgres
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.result import Result
 from millpond.schema import SEQ, DataType, Schema, with_seq

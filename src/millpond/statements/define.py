@@ -20,10 +20,10 @@ from millpond.catalog import (
     folder_name,
     kind_of,
 )
-from millpond.connectors import postgres
 from millpond.durable import delete_folder
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql, counted
 from millpond.failpoints import reach
+from millpond.foreign_tables import postgres
 from millpond.result import Result
 from millpond.sources.registry import SOURCES, check_definition
 from millpond.sql import define

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millpond.catalog import Catalog
 from millpond.errors import UnknownName
-from millpond.query.system import find_system_table
+from millpond.query.system_names import find_system_table
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.system.queries import QUERY, VIEW

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millpond.query.system import SCHEMA
+from millpond.query.system_names import SCHEMA
 from millpond.system.registry import definitions
 
 _HEAD = """# System tables

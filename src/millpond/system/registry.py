@@ -29,7 +29,7 @@ from millpond.ingest.feed import FeedRunner
 from millpond.network.run.network import Network
 from millpond.query.binding.uses import Use
 from millpond.query.shelf import TableShelf
-from millpond.query.system import SCHEMA, SystemTable
+from millpond.query.system_names import SCHEMA, SystemTable
 from millpond.results.triggers.supervisor import Triggers
 from millpond.schema import Column, DataType, Schema
 from millpond.table.standard import StandardStore

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from millpond.arrow import arrow_schema
 from millpond.schema import Schema
-from millpond.sources.csv_lines import CsvLines
-from millpond.sources.json_lines import JsonLines
-from millpond.sources.lines import LineParser, batch_of
+from millpond.sources.formats.csv import CsvLines
+from millpond.sources.formats.json import JsonLines
+from millpond.sources.formats.lines import LineParser, batch_of
 from millpond.sources.options import LineOptions
 
 TYPES = [

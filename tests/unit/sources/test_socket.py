@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from millpond.schema import Schema
-from millpond.sources import lines as lines_module
 from millpond.sources import socket as module
 from millpond.sources.base import RowSource
+from millpond.sources.formats import lines as lines_module
 from millpond.sources.options import LineOptions
 from millpond.sources.socket import Backoff, Buffer, SocketSource, connector
 from millpond.testing import check_source

@@ -14,7 +14,7 @@ from millpond.clock import ManualClock
 from millpond.network.engine.watch import Underway
 from millpond.network.run.ticks import MOST_TICKS, TickLog
 from millpond.pond import Pond
-from millpond.query.system import SCHEMA
+from millpond.query.system_names import SCHEMA
 from millpond.sql.parser import parse
 from millpond.statements.show import SHOWN
 from millpond.system.reference import markdown

@@ -21,7 +21,9 @@ from millpond.windows.registry import KINDS, read_window
 from millpond.windows.since import SinceWindow
 from millpond.windows.unbounded import UnboundedWindow
 
-TABLE = StreamingTable("s", Schema((Column("t", DataType("BIGINT")), Column("v", DataType("INT")))), "t", folder="s", shards=1)
+TABLE = StreamingTable(
+    "s", Schema((Column("t", DataType("BIGINT")), Column("v", DataType("INT")))), "t", folder="s", shards=1
+)
 LENGTHS = some.integers(1, 10**12).map(lambda n: timedelta(microseconds=n))
 NAMES = some.sampled_from(["vid", "now", "rows", "my vid", "interval", "ROWS", "a`b", "]"])
 WINDOWS = some.one_of(

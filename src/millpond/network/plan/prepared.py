@@ -14,7 +14,7 @@ from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingT
 from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.plan.clauses import Refusal
-from millpond.network.plan.growing import running_shape
+from millpond.network.plan.running import running_shape
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.plan import ordered

@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from millpond.network.aggregates.running import Running
 from millpond.network.plan.clauses import Refusal
-from millpond.network.plan.growing import running_shape
 from millpond.network.plan.prepared import Prepared
+from millpond.network.plan.running import running_shape
 from millpond.network.plan.shapes import ungrouped
 from millpond.network.strategies.grouped import GroupedStrategy
 from millpond.network.strategies.projection import Projection

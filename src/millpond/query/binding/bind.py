@@ -32,7 +32,7 @@ from millpond.query.binding.relations import name_relations
 from millpond.query.binding.stars import expand_window_stars, with_row_numbers
 from millpond.query.binding.uses import Bound
 from millpond.query.exact import make_exact
-from millpond.query.system import SystemTable
+from millpond.query.system_names import SystemTable
 from millpond.sql.dialect import Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.sizes import check_growth

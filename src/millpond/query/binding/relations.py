@@ -13,7 +13,7 @@ from sqlglot.optimizer.scope import Scope
 from millpond.catalog import REJECTED_SUFFIX, Catalog, Source, StreamingTable
 from millpond.errors import SqlError, UnknownName, UnsupportedSql
 from millpond.query.binding.uses import Use
-from millpond.query.system import SCHEMA, SystemTable, find_system_table
+from millpond.query.system_names import SCHEMA, SystemTable, find_system_table
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, span_of
 
 

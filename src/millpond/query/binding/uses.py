@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import REJECTED_COLUMNS, Function, Source, StandardTable, StreamingTable
-from millpond.query.system import SystemTable
+from millpond.query.system_names import SystemTable
 from millpond.schema import SEQ, Schema
 from millpond.windows.base import Window
 

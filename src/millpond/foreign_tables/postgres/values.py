@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from millpond.arrow import arrow_type
-from millpond.connectors.postgres.tables import PgColumn
 from millpond.errors import EngineError, IntakeError
+from millpond.foreign_tables.postgres.tables import PgColumn
 
 BLOCK = 1 << 20  # bytes that one of them parses
 

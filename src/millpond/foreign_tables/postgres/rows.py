@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from millpond.arrow import arrow_type
-from millpond.connectors.postgres.conditions import from_where
-from millpond.connectors.postgres.connection import name_text, transaction
-from millpond.connectors.postgres.tables import find
-from millpond.connectors.postgres.values import copy_text, parse
 from millpond.errors import IntakeError
+from millpond.foreign_tables.postgres.conditions import from_where
+from millpond.foreign_tables.postgres.connection import name_text, transaction
+from millpond.foreign_tables.postgres.tables import find
+from millpond.foreign_tables.postgres.values import copy_text, parse
 from millpond.schema import Schema
 from millpond.table.store import Bounds
 

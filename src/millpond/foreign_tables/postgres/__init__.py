@@ -4,7 +4,7 @@
 formats and Arrow, `rows` reads and writes.
 """
 
-from millpond.connectors.postgres.rows import fetch, insert
-from millpond.connectors.postgres.tables import describe
+from millpond.foreign_tables.postgres.rows import fetch, insert
+from millpond.foreign_tables.postgres.tables import describe
 
 __all__ = ["describe", "fetch", "insert"]

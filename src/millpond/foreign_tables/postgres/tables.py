@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from millpond.arrow import arrow_type
-from millpond.connectors.postgres.connection import name_text, transaction
 from millpond.errors import CatalogError, EngineError, UnknownName
+from millpond.foreign_tables.postgres.connection import name_text, transaction
 from millpond.schema import Column, DataType, Schema
 
 if TYPE_CHECKING:

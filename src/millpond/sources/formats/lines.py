@@ -118,8 +118,8 @@ class LineParser(Protocol):
 
 def line_parser(kind: str, columns: Schema, options: LineOptions) -> LineParser:
     # Imported here because the formats build on this module.
-    from millpond.sources.csv_lines import CsvLines
-    from millpond.sources.json_lines import JsonLines
+    from millpond.sources.formats.csv import CsvLines
+    from millpond.sources.formats.json import JsonLines
 
     return CsvLines(columns, options) if kind == "csv" else JsonLines(columns, options)
 

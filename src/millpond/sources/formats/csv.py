@@ -18,8 +18,8 @@ from pyarrow import csv
 
 from millpond.arrow import arrow_schema, arrow_type
 from millpond.schema import Schema
-from millpond.sources.convert import NAIVE, convert, not_a
-from millpond.sources.lines import CR, LF, QUOTE, Bytes, LineRows, Parsed, Places, cut, line_ends, without
+from millpond.sources.formats.convert import NAIVE, convert, not_a
+from millpond.sources.formats.lines import CR, LF, QUOTE, Bytes, LineRows, Parsed, Places, cut, line_ends, without
 from millpond.sources.options import LineOptions
 
 _BLOCK = 1 << 20  # Arrow parses blocks in parallel; below two of them a second thread costs more than it gives

@@ -9,8 +9,8 @@ import uuid
 from datetime import date, datetime
 from typing import Any
 
-from millpond.connectors.postgres.connection import literal_text, name_text
-from millpond.connectors.postgres.tables import PgColumn, PgTable
+from millpond.foreign_tables.postgres.connection import literal_text, name_text
+from millpond.foreign_tables.postgres.tables import PgColumn, PgTable
 from millpond.schema import Schema
 from millpond.table.store import Bounds
 

@@ -22,8 +22,8 @@ from pyarrow import json as arrow_json
 
 from millpond.arrow import arrow_schema
 from millpond.schema import Column, Schema
-from millpond.sources.convert import convert, not_a
-from millpond.sources.lines import LineRows, Parsed, cut, line_ends, without
+from millpond.sources.formats.convert import convert, not_a
+from millpond.sources.formats.lines import LineRows, Parsed, cut, line_ends, without
 from millpond.sources.options import LineOptions
 
 _OPEN, _CLOSE = b"{"[0], b"}"[0]

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pytest
 
 from millpond.arrow import arrow_schema
-from millpond.connectors import postgres as pg
-from millpond.connectors.postgres import connection
-from millpond.connectors.postgres import rows as pg_rows
-from millpond.connectors.postgres import values as pg_values
 from millpond.errors import CatalogError, EngineError, IntakeError, MillpondError, UnknownName
+from millpond.foreign_tables import postgres as pg
+from millpond.foreign_tables.postgres import connection
+from millpond.foreign_tables.postgres import rows as pg_rows
+from millpond.foreign_tables.postgres import values as pg_values
 from millpond.schema import Schema
 from millpond.table.store import Bounds
 from tests import postgres as helper

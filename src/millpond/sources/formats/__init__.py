@@ -1,0 +1,1 @@
+"""How rows are written in files and lines: one module for each format."""
