@@ -93,7 +93,7 @@ def run(options: Options, report: Report) -> None:
         reader.subscription.close()
         expected = rate * max(0, seconds - inflow.period)
         assert reader.rows == expected, f"{reader.rows} crossings came, not {expected}"
-        held = sum(b for _, what, _, b in db.sql("SHOW STATE").rows() if "partitioned" in what)
+        held = db.sql("SELECT SUM(bytes) FROM millpond.state WHERE what LIKE '%partitioned%'").rows()[0][0] or 0
     delays = np.array([reader.came[s] - at for s, at in inflow.sent_at.items() if s in reader.came])
     memory = [row["memory"] for row in w.seen]
     fifth = len(memory) // 5
