@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import millpond
-from millpond.network.strategies import batching as together
 from millpond.network.strategies import instants
+from millpond.network.strategies.parts import batching
 
 COLUMNS = "k INT, v INT, x DOUBLE, s STRING, t BIGINT"
 WHERES = [
@@ -60,13 +60,13 @@ def test_the_answers_are_those_that_each_gets_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: str, seed: int
 ) -> None:
     asked: list[int] = []
-    real = together._asked
+    real = batching._asked
 
     def counting(engine: Any, question: Any, names: list[str], tables: Any, instant: int) -> Any:
         asked.append(len(names))
         return real(engine, question, names, tables, instant)
 
-    monkeypatch.setattr(together, "_asked", counting)
+    monkeypatch.setattr(batching, "_asked", counting)
     found = answers(tmp_path / "together", shards, seed)
     assert max(asked) >= 5
     monkeypatch.setattr(instants, "question_of", lambda prepared: None)
@@ -79,7 +79,7 @@ def test_the_answers_are_those_that_each_gets_alone(
 
 def test_rows_beyond_a_limit_are_asked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = answers(tmp_path / "whole", "", 3)
-    monkeypatch.setattr(together, "_MOST", 7)
+    monkeypatch.setattr(batching, "_MOST", 7)
     assert answers(tmp_path / "parts", "", 3) == expected
 
 
@@ -115,4 +115,4 @@ def test_what_is_not_proved_is_asked_alone(tmp_path: Path, sql: str) -> None:
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
         db.sql("CREATE STREAMING TABLE p (k INT, v INT, t BIGINT) TIMESTAMP BY t")
         db.sql(f"CREATE CONTINUOUS QUERY q AS {sql} SAMPLE INTERVAL 5")
-        assert together.question_of(prepare(db._workspace.catalog.query("q"), db._workspace.catalog)) is None
+        assert batching.question_of(prepare(db._workspace.catalog.query("q"), db._workspace.catalog)) is None

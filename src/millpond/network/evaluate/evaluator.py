@@ -29,7 +29,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.state.history import History
 from millpond.network.strategies import choose
 from millpond.network.strategies.base import Checkpoint, Strategy
-from millpond.network.strategies.context import Context
+from millpond.network.strategies.parts.context import Context
 from millpond.network.time.inlet import Inlet
 from millpond.schema import SEQ, with_seq
 

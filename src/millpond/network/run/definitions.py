@@ -35,7 +35,7 @@ from millpond.network.run.host import NetworkHost
 from millpond.network.run.placement import shard_table
 from millpond.network.run.state import Seen, State
 from millpond.network.state.backfill import Past
-from millpond.network.strategies.one_time import result_columns
+from millpond.network.strategies.parts.one_time import result_columns
 from millpond.query.plan import Shelf
 from millpond.schema import Column, Schema
 

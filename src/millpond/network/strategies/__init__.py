@@ -8,7 +8,7 @@
     correlated   correlated aggregates since a landmark: buckets instead of rows
     instants     anything: the one-time query over the contents of the windows, at each instant
 
-A new strategy is a module here and an entry in `STRATEGIES`.
+A new strategy is a module here and an entry in `STRATEGIES`. What strategies are made of is in `parts`.
 """
 
 from __future__ import annotations

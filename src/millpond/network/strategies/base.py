@@ -46,7 +46,7 @@ from millpond.event_time import NEVER, Progress
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import Keepable
-from millpond.network.strategies.context import Context
+from millpond.network.strategies.parts.context import Context
 from millpond.network.time.inlet import Inlet
 from millpond.query.binding.uses import Use
 

@@ -21,8 +21,8 @@ from millpond.network.plan.clauses import Refusal, selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
 from millpond.network.strategies.base import Checkpoint, Held
-from millpond.network.strategies.projection import Projection
-from millpond.network.strategies.selecting import SelectStrategy, not_plain
+from millpond.network.strategies.parts.projection import Projection
+from millpond.network.strategies.parts.selecting import SelectStrategy, not_plain
 
 
 def keyed_by(prepared: Prepared, table: StreamingTable) -> bool:

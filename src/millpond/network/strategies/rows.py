@@ -15,8 +15,8 @@ from millpond.catalog import StreamingTable
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
-from millpond.network.strategies.projection import Projection
-from millpond.network.strategies.selecting import SelectStrategy, not_plain, shows_time
+from millpond.network.strategies.parts.projection import Projection
+from millpond.network.strategies.parts.selecting import SelectStrategy, not_plain, shows_time
 
 
 class RowStrategy(SelectStrategy):

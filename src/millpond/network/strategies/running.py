@@ -15,8 +15,8 @@ from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.running import running_shape
 from millpond.network.plan.shapes import ungrouped
-from millpond.network.strategies.grouped import GroupedStrategy
-from millpond.network.strategies.projection import Projection
+from millpond.network.strategies.parts.grouped import GroupedStrategy
+from millpond.network.strategies.parts.projection import Projection
 
 
 class RunningStrategy(GroupedStrategy):

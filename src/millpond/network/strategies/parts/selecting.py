@@ -21,7 +21,7 @@ from millpond.network.engine.stream_operators import beyond
 from millpond.network.plan.clauses import Refusal, only, selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Strategy
-from millpond.network.strategies.projection import Projection
+from millpond.network.strategies.parts.projection import Projection
 from millpond.query.binding.uses import Use
 from millpond.query.instant import is_instant
 

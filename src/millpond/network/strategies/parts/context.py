@@ -16,7 +16,7 @@ from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.neighbours import Neighbours
 from millpond.network.engine.engine import Engine
 from millpond.network.state.history import History
-from millpond.network.strategies.batching import Batches
+from millpond.network.strategies.parts.batching import Batches
 from millpond.network.time.inlet import Inlet
 from millpond.query.binding.uses import Use
 from millpond.windows.base import Window

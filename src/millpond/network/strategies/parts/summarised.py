@@ -16,8 +16,8 @@ from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.shapes import Values, grouping_of, ungrouped
 from millpond.network.strategies.base import Checkpoint
-from millpond.network.strategies.grouped import GroupedStrategy, GroupState
-from millpond.network.strategies.projection import Projection
+from millpond.network.strategies.parts.grouped import GroupedStrategy, GroupState
+from millpond.network.strategies.parts.projection import Projection
 
 
 class SummaryStrategy(GroupedStrategy):

@@ -24,7 +24,7 @@ from millpond.network.aggregates.shape import Shape
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Held, Strategy
-from millpond.network.strategies.projection import Moments, Projection
+from millpond.network.strategies.parts.projection import Moments, Projection
 from millpond.network.time.instants import arrivals, slides
 from millpond.query.binding.uses import Use
 
