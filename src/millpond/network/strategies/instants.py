@@ -28,8 +28,8 @@ from millpond.network.plan.key_lookup import Lookup, lookups
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
 from millpond.network.strategies.base import Checkpoint, Held, Strategy
-from millpond.network.strategies.neighbours import keyed_by, selects_shard_key
 from millpond.network.strategies.parts.batching import Question, question_of, simple_where
+from millpond.network.strategies.parts.keyed import keyed_by, selects_shard_key
 from millpond.network.strategies.parts.one_time import ask
 from millpond.network.time.instants import arrivals, slides
 from millpond.predicate.vector import Filter

@@ -15,7 +15,7 @@ from millpond.catalog import StreamingTable
 from millpond.network.buffers.neighbours import Change, Side
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
-from millpond.network.strategies.neighbours import KeyedStrategy, keyed_by
+from millpond.network.strategies.parts.keyed import KeyedStrategy, keyed_by
 from millpond.network.strategies.parts.projection import Projection
 from millpond.network.strategies.parts.selecting import not_plain, shows_time
 from millpond.query.binding.uses import Use
