@@ -35,19 +35,21 @@ clock. Start threads. Keep references to what `Context` shares for one step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
 from millpond.catalog import StreamingTable
+from millpond.errors import MillpondError
 from millpond.event_time import NEVER, Progress
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import Keepable
 from millpond.network.strategies.parts.context import Context
 from millpond.network.time.inlet import Inlet
+from millpond.network.time.instants import arrivals, slides
 from millpond.query.binding.uses import Use
 
 
@@ -155,6 +157,29 @@ class Strategy(ABC):
     def advance(self, begin: int, frontier: int) -> pa.Table | None:
         """Evaluate all instants in [begin, frontier), and move progress there. The rows that are sent, stamped with their
         instants and in their order."""
+
+    def _instants(self, begin: int, frontier: int) -> range | list[int]:
+        """The instants of the query in [begin, frontier)."""
+        slide = self.prepared.slide
+        if slide is not None:
+            return slides(begin, frontier, slide)
+        return arrivals([times for inlet in self._inlets for times in inlet.times()], begin, frontier)
+
+    def _send_each(
+        self, instants: Iterable[int], frontier: int, send: Callable[[int], pa.Table | None]
+    ) -> tuple[pa.Table | None, int]:
+        """What is sent at these instants, one after the other, and `frontier`. If one fails: what is sent before it, and that
+        instant; `error` then says why."""
+        sent = []
+        for instant in instants:
+            try:
+                part = send(instant)
+            except MillpondError as error:
+                self.error, frontier = str(error), instant
+                break
+            if part is not None:
+                sent.append(part)
+        return pa.concat_tables(sent) if sent else None, frontier
 
     def skip(self, progress: Progress) -> None:
         """Take in the rows up to `progress`, where another process evaluated them."""

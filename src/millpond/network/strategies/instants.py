@@ -7,7 +7,7 @@ of the instant's keys are looked at (`key_lookup`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT, StreamingTable
-from millpond.errors import MillpondError, counted
+from millpond.errors import counted
 from millpond.event_time import NEVER, Progress, event_times, sort_by_time
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.keyed_rows import KeyedRows
@@ -31,7 +31,7 @@ from millpond.network.strategies.base import Checkpoint, Held, Strategy
 from millpond.network.strategies.parts.batching import Question, question_of, simple_where
 from millpond.network.strategies.parts.keyed import keyed_by, selects_shard_key
 from millpond.network.strategies.parts.one_time import ask
-from millpond.network.time.instants import arrivals, slides
+from millpond.network.time.instants import awake, slides
 from millpond.predicate.vector import Filter
 from millpond.query.binding.uses import Use
 from millpond.query.instant import names_instant
@@ -151,45 +151,29 @@ class InstantStrategy(Strategy):
     # -- in a step ---------------------------------------------------------------------------------------------------------
 
     def advance(self, begin: int, frontier: int) -> pa.Table | None:
+        due = awake(self._instants(begin, frontier), self._wakes)
+        sent, frontier = self._send_each(due, frontier, self._send_at)
         slide = self.prepared.slide
-        due: Iterable[int]
-        if slide is not None:
-            due = self._slides(begin, frontier, slide)
-        else:
-            due = arrivals([t for i in self._inlets for t in i.times()], begin, frontier)
-        sent = []
-        for instant in due:
-            try:
-                sent.append(self._stamped(self._send(instant), instant))
-            except MillpondError as error:  # what it sent before is sent; it stops here
-                self.error = str(error)
-                frontier = instant
-                break
-            self.progress = Progress(instant + 1, instant)
         passed = slides(begin, frontier, slide) if slide is not None else ()
         self.progress = Progress(frontier, passed[-1] if passed else self.progress.last)
-        return pa.concat_tables(sent) if sent else None
-
-    def _slides(self, begin: int, frontier: int, slide: int) -> Iterator[int]:
-        """The multiples of `slide` in [begin, frontier). Of those at which all windows are empty, and so is the result, only the
-        first: after a row with a time of long ago there may be thousands of millions."""
-        instant = slides(begin, frontier, slide).start
-        while instant < frontier:
-            yield instant
-            following = instant + slide
-            if self._quiet and self._by_time:
-                wakes = self._wakes(instant)
-                following = max(following, slides(frontier if wakes is None else wakes, frontier, slide).start)
-            instant = following
+        return sent
 
     def _wakes(self, instant: int) -> int | None:
-        """When a row comes to a window, if none holds one at an instant: the time of the first, else the instant itself."""
+        """From when on something can be sent again. If all windows are empty at an instant, and so is the result: when a row
+        comes to one of them, None if none does."""
+        if not (self._quiet and self._by_time):
+            return instant
         found = []
         for use, inlet in zip(self.prepared.streams, self._inlets, strict=True):
             time = inlet.next_time(self.prepared.start(use, instant))
             if time is not None:
                 found.append(max(time, instant))
         return min(found, default=None)
+
+    def _send_at(self, instant: int) -> pa.Table:
+        sent = self._stamped(self._send(instant), instant)
+        self.progress = Progress(instant + 1, instant)
+        return sent
 
     def _send(self, instant: int) -> pa.Table:
         operator = self.prepared.query.stream_operator

@@ -7,7 +7,7 @@ none of them or a thousand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,25 @@ def slides(begin: int, end: int, slide: int) -> range:
     [4, 6, 8]
     """
     return range(-(-begin // slide) * slide, end, slide)
+
+
+def awake(instants: range | list[int], wakes: Callable[[int], int | None]) -> Iterator[int]:
+    """The instants, but of slides only those at which something can be sent: after a row with a time of long ago there may be
+    thousands of millions. Asked after each, `wakes` tells from which time on that is; None is never.
+
+    >>> list(awake(slides(0, 100, 10), lambda instant: 75 if instant == 20 else instant))
+    [0, 10, 20, 80, 90]
+    """
+    if isinstance(instants, list):
+        yield from instants
+        return
+    instant = instants.start
+    while instant < instants.stop:
+        yield instant
+        time = wakes(instant)
+        if time is None:
+            return
+        instant = max(instant + instants.step, slides(time, instants.stop, instants.step).start)
 
 
 def arrivals(times: Iterable[Times], begin: int, end: int) -> list[int]:

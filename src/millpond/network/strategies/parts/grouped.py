@@ -25,7 +25,7 @@ from millpond.network.buffers.arrivals import Arrived
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Held, Strategy
 from millpond.network.strategies.parts.projection import Moments, Projection
-from millpond.network.time.instants import arrivals, slides
+from millpond.network.time.instants import awake
 from millpond.query.binding.uses import Use
 
 _NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -163,7 +163,7 @@ class GroupedStrategy(Strategy):
         if self.prepared.query.stream_operator != "rstream":
             self.cost.evaluations += 1
             return self._changes(frontier)
-        parts = [self._send_at(instant) for instant in self._due_instants(begin, frontier)]
+        parts = [self._send_at(instant) for instant in awake(self._instants(begin, frontier), self._wakes)]
         return pa.concat_tables(parts) if parts else None
 
     def _changes(self, frontier: int) -> pa.Table | None:
@@ -183,36 +183,12 @@ class GroupedStrategy(Strategy):
 
     def _send_up_to_failure(self, begin: int, frontier: int) -> tuple[pa.Table | None, int]:
         """What is sent at the instants before the one that fails, and that one."""
-        sent = []
-        whole = self.prepared.query.stream_operator == "rstream"
-        for instant in self._due_instants(begin, frontier):
-            try:
-                part = self._send_at(instant) if whole else self._send(instant, instant + 1)
-            except MillpondError as error:
-                self.error, frontier = str(error), instant
-                break
-            if part is not None:
-                sent.append(part)
-        return pa.concat_tables(sent) if sent else None, frontier
+        due = awake(self._instants(begin, frontier), self._wakes)
+        return self._send_each(due, frontier, lambda instant: self._send(instant, instant + 1))
 
-    def _instants(self, begin: int, frontier: int) -> list[int] | range:
-        slide = self.prepared.slide
-        if slide is not None:
-            return slides(begin, frontier, slide)
-        return arrivals(self._inlets[0].times(), begin, frontier)
-
-    def _due_instants(self, begin: int, frontier: int) -> Iterator[int]:
-        """The instants at which something may be sent. While no group has rows, only those after the next row: after a row with a
-        time of long ago there may be thousands of millions."""
-        instants = self._instants(begin, frontier)
-        at = 0
-        while at < len(instants):
-            yield instants[at]
-            at += 1
-            if self._quiet and isinstance(instants, range) and at < len(instants):
-                wakes = self._inlets[0].next_time(instants[at - 1] + 1)
-                skipped = frontier if wakes is None else wakes
-                at = max(at, -(-(skipped - instants.start) // instants.step))
+    def _wakes(self, instant: int) -> int | None:
+        """From when on something can be sent again. If no group has rows: when the next row comes, None if none does."""
+        return self._inlets[0].next_time(instant + 1) if self._quiet else instant
 
     # -- rows -------------------------------------------------------------------------------------------------------------
 

@@ -64,6 +64,7 @@ class SelectStrategy(Strategy):
         """Rows seen at the instants in [begin, frontier); and those of which what they make is left out, if any."""
 
     def advance(self, begin: int, frontier: int) -> pa.Table | None:
+        found: pa.Table | None
         now, before = self._visible(begin, frontier)
         self.cost.evaluations += 1
         self.cost.rows_in += now.size
@@ -83,14 +84,11 @@ class SelectStrategy(Strategy):
             found = found.take(pa.array(np.argsort(event_times(found, INSTANT), kind="stable")))
         return found
 
-    def _up_to_failure(self, now: Arrived | Side, before: Side | None, frontier: int) -> tuple[pa.Table, int]:
-        """What is sent before the instant that fails, and that instant."""
-        sent = [self._schema.empty_table()]
+    def _up_to_failure(self, now: Arrived | Side, before: Side | None, frontier: int) -> tuple[pa.Table | None, int]:
+        """What is sent before the instant that fails, and that instant; `frontier` if a function does not fail again."""
         moments = [now.moments] if before is None else [now.moments, before.moments]
-        for moment in np.unique(np.concatenate(moments)):
-            try:
-                sent.append(self._difference(now.at_moment(moment), before and before.at_moment(moment)))
-            except MillpondError as error:
-                self.error = str(error)
-                return pa.concat_tables(sent), int(moment)
-        return pa.concat_tables(sent), frontier  # a function that does not always fail
+        return self._send_each(
+            np.unique(np.concatenate(moments)).tolist(),
+            frontier,
+            lambda moment: self._difference(now.at_moment(moment), before and before.at_moment(moment)),
+        )
