@@ -16,7 +16,6 @@ import os
 import sys
 import threading
 import traceback
-import uuid
 from pathlib import Path
 from random import Random
 
@@ -24,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from millpond import Pond, failpoints
 from millpond.table import manifest
-from millpond.tick.task_result import run_task
+from millpond.tick.task_result import run_here
 from tests.faults.ledger import Ledger, next_operation, open_pond, perform
 
 BROKEN = 3  # how the program ends when something raises
@@ -36,9 +35,8 @@ def archive_for_ever(db: Pond, random: Random, stop: threading.Event) -> None:
         while not stop.wait(0.002):
             with db._workspace.round:
                 tasks = db._workspace.rounds.next_tasks(force=random.random() < 0.5)
-                name = f"here-{uuid.uuid4().hex[:8]}"
                 if tasks:
-                    db._workspace.rounds.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
+                    db._workspace.rounds.commit_results(run_here(tasks))
                 if random.random() < 0.2:
                     for table in db._workspace.streams().values():
                         for store in (table.rows, table.rejected):

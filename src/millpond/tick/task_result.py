@@ -6,6 +6,7 @@ Results cross from Spark's workers as text, tagged with what they are.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -39,6 +40,12 @@ def run_task(task: Work, name: str) -> TaskResult:
     if isinstance(task, ShardTask):
         return ShardEvaluated(worker.run_task(task, name))
     return FilesWritten(task.run(name))
+
+
+def run_here(tasks: Sequence[Work]) -> list[TaskResult]:
+    """Do tasks in this process, one after another."""
+    name = f"here-{uuid.uuid4().hex[:8]}"
+    return [run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)]
 
 
 def encode_result(result: TaskResult) -> str:

@@ -7,7 +7,6 @@ It may be held for as long as evaluations take. `work` is taken inside it, for m
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -20,7 +19,7 @@ from millpond.network.run.tick_plan import TickPlan
 from millpond.table.keeper import Keeper, Round
 from millpond.table.stream import StreamTable
 from millpond.table.work import CompactTask
-from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_task
+from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_here
 
 
 class RoundHost(Protocol):
@@ -51,7 +50,10 @@ class Rounds:
     def tick(self) -> None:
         """Evaluate the continuous queries in this process."""
         with self.round, disk_errors(self._host.folder):
-            self._host.network.tick()
+            self._host.network.advance_idle_tables()
+            plan = self._host.network.plan()
+            if plan is not None:
+                self._finish(plan, run_here(plan.tasks))
 
     def archive(self) -> None:
         """Archive everything in this process. The same tasks as a tick's, one after another."""
@@ -61,8 +63,7 @@ class Rounds:
             while tasks := self.next_tasks(force=True):
                 if reached and not any(isinstance(task, CompactTask) for task in tasks):
                     break  # the rest was appended meanwhile
-                name = f"here-{uuid.uuid4().hex[:8]}"
-                self.commit_results([run_task(task, f"{name}-{i}") for i, task in enumerate(tasks)])
+                self.commit_results(run_here(tasks))
                 reached = goal()
 
     def all_archived(self) -> Callable[[], bool]:
@@ -78,9 +79,7 @@ class Rounds:
         self._host.network.advance_idle_tables()
         plan = self._host.network.plan()
         if plan is not None and not plan.tasks:
-            self._host.network.finish(
-                plan, []
-            )  # needs no worker; at once, so that its rows can be archived in this round
+            self._finish(plan, [])  # needs no worker; at once, so that its rows can be archived in this round
             plan = None
         self._plan = plan
         with self._host.work:
@@ -96,12 +95,16 @@ class Rounds:
         assert self._archiving is not None
         plan, self._plan = self._plan, None
         if plan is not None:
-            self._host.network.finish(plan, [r.path for r in results if isinstance(r, ShardEvaluated)])
+            self._finish(plan, results)
         files = [r.files for r in results if isinstance(r, FilesWritten)]
         with self._host.work:
             if files:
                 self._keeper.commit(self._archiving, files, self._host.streams().values())
             self._delete_dropped()
+
+    def _finish(self, plan: TickPlan, results: Sequence[TaskResult]) -> None:
+        """Evaluate and commit a tick whose tasks are among those that gave `results`."""
+        self._host.network.finish(plan, [r.path for r in results if isinstance(r, ShardEvaluated)])
 
     def settle(self) -> None:
         """After a change of definitions, without `work`: take them up now. If a round is under way, the next one does."""

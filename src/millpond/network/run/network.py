@@ -21,7 +21,6 @@ being evaluated for nothing.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +43,7 @@ from millpond.network.run.state import State
 from millpond.network.run.task import ShardOutcome, read_outcome
 from millpond.network.run.tick_plan import TickPlan, plan_tick
 from millpond.network.run.ticks import TickLog
-from millpond.network.run.worker import forget_shards, forget_taken, run_task, stop_evaluations
+from millpond.network.run.worker import forget_shards, forget_taken, stop_evaluations
 from millpond.network.state import checkpoints, last_result
 from millpond.network.state.backfill import WHOLE
 from millpond.query.shelf import TableShelf
@@ -212,14 +211,6 @@ class Network:
         self._running.start_over()
 
     # -- a tick -----------------------------------------------------------------------------------------------------
-
-    def tick(self) -> None:
-        """Evaluate everything that is complete now, in this process."""
-        self.advance_idle_tables()
-        plan = self.plan()
-        if plan is not None:
-            name = f"here-{uuid.uuid4().hex[:8]}"
-            self.finish(plan, [run_task(task, f"{name}-{i}") for i, task in enumerate(plan.tasks)])
 
     def advance_idle_tables(self) -> None:
         """Give tables that are declared idle the time of those they are joined with. Writes to their logs."""
