@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from millpond.duration import to_micros
 from millpond.errors import IntakeError, brief, counted
-from millpond.schema import INTEGERS, Column, DataType, Schema
+from millpond.schema import INTEGERS, SEQ, Column, DataType, Schema
 
 _ARROW: dict[str, pa.DataType] = {
     "TINYINT": pa.int8(),
@@ -400,6 +400,14 @@ def integers(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if data is None or len(array) == 0:
         return np.empty(0, dtype)
     return np.frombuffer(data, dtype)[array.offset : array.offset + len(array)]
+
+
+def numbered_between(rows: pa.Table, low: int, high: int) -> pa.Table:
+    """Of `rows`, which have their row numbers, those numbered from `low` up to `high`, without it."""
+    numbers = integers(rows.column(SEQ))
+    if len(numbers) and (int(numbers.min()) < low or int(numbers.max()) >= high):
+        return rows.filter(pa.array((numbers >= low) & (numbers < high)))
+    return rows
 
 
 def to_ipc(rows: pa.Table) -> bytes:

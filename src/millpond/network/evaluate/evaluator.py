@@ -14,7 +14,7 @@ import contextlib
 import logging
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from millpond.event_time import NEVER, Progress
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.watch import Watch, definition_key
 from millpond.network.plan.prepared import Prepared
+from millpond.network.state.checkpoints import CheckpointWindow, Scribe
 from millpond.network.state.history import History
 from millpond.network.strategies import choose
 from millpond.network.strategies.base import Checkpoint, Strategy
@@ -83,6 +84,15 @@ class Evaluator:
             schema = arrow_schema(with_seq(table.columns))
             self.inlets[table.name] = Inlet(schema, table.time_column)
         return self.inlets[table.name]
+
+    def open_at(self, table: StreamingTable, complete: int | None, waiting: pa.Table | None) -> None:
+        """Open the inlet of a stream that was read before, up to the time `complete`. `waiting` are rows that were read and whose
+        time is later."""
+        inlet = self.open(table)
+        if complete is not None:
+            inlet.begin_at(complete)
+        if waiting is not None:
+            inlet.push(waiting)
 
     def behind(self) -> bool:
         """Whether a query has instants to evaluate although nothing came: it began in the past."""
@@ -200,6 +210,16 @@ class Evaluator:
                 if (found.stream, found.fingerprint) not in seen:
                     seen.add((found.stream, found.fingerprint))
                     yield found
+
+    def write_checkpoints(self, scribe: Scribe, tables: Collection[StreamingTable], *, begin: bool) -> None:
+        """Go on with checkpoints of the windows over `tables`, or begin them."""
+        named = {table.name: table for table in tables}
+        windows = [
+            CheckpointWindow(table.folder, found.fingerprint, table.shards, found.upto, found.content)
+            for found in self.checkpoints()
+            if (table := named.get(found.stream)) is not None
+        ]
+        scribe.go_on(windows, {table.folder for table in tables}, begin=begin)
 
     def held(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Rows and bytes that are held, by holder and what it is. What a part of a query holds is the query's."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema, integers
+from millpond.arrow import arrow_schema, numbered_between
 from millpond.catalog import INSTANT, Catalog
 from millpond.event_time import Progress, event_times
 from millpond.network.evaluate.evaluator import numbered
@@ -24,7 +24,6 @@ from millpond.network.run.state import Seen, State
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
 from millpond.results.log import Sent
-from millpond.schema import SEQ
 from millpond.table.store import tail_table
 from millpond.table.stream import StreamTable
 
@@ -217,10 +216,7 @@ def arrivals(table: StreamTable, low: int, high: int) -> pa.Table | None:
     with table.lock:
         blocks = table.rows.snapshot().blocks
     found = tail_table([b for b in blocks if b.last_seq >= low], arrow_schema(table.stored))
-    numbers = integers(found.column(SEQ))
-    if len(numbers) and (int(numbers.min()) < low or int(numbers.max()) >= high):
-        found = found.filter(pa.array((numbers >= low) & (numbers < high)))
-    return found
+    return numbered_between(found, low, high)
 
 
 def by_instant(parts: list[pa.Table]) -> pa.Table:

@@ -29,10 +29,9 @@ from millpond.network.engine.watch import Watch, definition_key
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
-from millpond.network.plan.two_phase import split
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
-from millpond.network.run.placement import shard_table
+from millpond.network.run.placement import place, shard_table
 from millpond.network.run.state import Seen, State
 from millpond.network.state.backfill import Past
 from millpond.network.strategies.parts.one_time import result_columns
@@ -225,8 +224,7 @@ class RunningQueries:
                     self.draft = self.draft.failing({query.folder: str(error)})
                     queries[query.name] = query
                     continue
-                two = split(prepared, catalog, self.columns) if shard_table(prepared, catalog) is None else None
-                found = two or (query,)
+                found = place(prepared, catalog, self.columns).steps or (query,)
             parts[query] = found
             for part in found:
                 queries[part.name] = part
@@ -331,14 +329,8 @@ class RunningQueries:
         else:
             seen = draft.seen[relation.folder]
             complete = seen.complete
-            waiting = self.past.waiting(
-                name, complete, seen.position
-            )  # before the inlet is there, lest it be without them
-        inlet = self.whole.open(relation)
-        if complete is not None:
-            inlet.complete = inlet.trimmed = complete
-        if waiting is not None:
-            inlet.push(waiting)
+            waiting = self.past.waiting(name, complete, seen.position)
+        self.whole.open_at(relation, complete, waiting)
 
     def _first_step(self, step: Step) -> ContinuousQuery | None:
         """The first step of a query, given its second."""

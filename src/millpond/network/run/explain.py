@@ -9,10 +9,10 @@ from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
 from millpond.network.plan.graph import bases
 from millpond.network.plan.prepared import Prepared, prepare
-from millpond.network.plan.two_phase import ColumnsOf, split
+from millpond.network.plan.two_phase import ColumnsOf
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
-from millpond.network.run.placement import shard_table
+from millpond.network.run.placement import place
 from millpond.network.strategies import choose
 from millpond.query.binding.uses import Use
 
@@ -71,15 +71,15 @@ _FORMS = {
 
 
 def _where(prepared: Prepared, manner: str, catalog: Catalog, columns_of: ColumnsOf) -> str:
-    table = shard_table(prepared, catalog)
-    if table is not None:
+    placement = place(prepared, catalog, columns_of)
+    if (table := placement.table) is not None:
         return (
             f"evaluated in the {table.shards} shards of {table.name}, {manner}"
             if table.shards > 1
             else f"evaluated {manner}"
         )
-    if (parts := split(prepared, catalog, columns_of)) is not None:
-        return f"evaluated in the shards of {parts[0].reads[0]}, then added up"
+    if placement.steps is not None:
+        return f"evaluated in the shards of {placement.steps[0].reads[0]}, then added up"
     return f"evaluated whole, {manner}"
 
 

@@ -319,13 +319,8 @@ class Network:
     def _keep_windows(self, *, begin: bool) -> None:
         """Checkpoints of the windows that are evaluated here, as the shards do theirs."""
         assert self._running.whole is not None
-        streaming = self.host.catalog.streaming
-        windows = [
-            checkpoints.CheckpointWindow(table.folder, found.fingerprint, table.shards, found.upto, found.content)
-            for found in self._running.whole.checkpoints()
-            if (table := streaming.get(found.stream)) is not None
-        ]
-        self._checkpoints.go_on(windows, {t.folder for t in streaming.values()}, begin=begin)
+        tables = self.host.catalog.streaming.values()
+        self._running.whole.write_checkpoints(self._checkpoints, tables, begin=begin)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
-"""Where a query is evaluated: in the shards of its table, each for itself, or whole, in the pond's own process.
+"""Where a query is evaluated: in the shards of its table, each for itself; in two steps, the first in the shards and the second
+whole; or whole, in the pond's own process.
 
 A query is local to the shards when its result is the union of its results over them, at every instant. That is proved from its
 text or not assumed: it reads one streaming table, split by SHARD BY (or not split at all), and any standard tables; and its
@@ -7,9 +8,26 @@ strategy says that it is local to that table (`Strategy.local_to`).
 
 from __future__ import annotations
 
-from millpond.catalog import Catalog, StreamingTable
+from dataclasses import dataclass
+
+from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.network.plan.prepared import Prepared
+from millpond.network.plan.two_phase import ColumnsOf, split
 from millpond.network.strategies import choose
+
+
+@dataclass(frozen=True)
+class Placement:
+    """In the shards of `table`, or in two `steps`; whole if neither is there."""
+
+    table: StreamingTable | None = None
+    steps: tuple[ContinuousQuery, ContinuousQuery] | None = None
+
+
+def place(prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf) -> Placement:
+    """Where a query of the catalog is evaluated. `columns_of` tells what a query selects."""
+    table = shard_table(prepared, catalog)
+    return Placement(table) if table is not None else Placement(steps=split(prepared, catalog, columns_of))
 
 
 def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema, conform, integers
+from millpond.arrow import arrow_schema, conform, numbered_between
 from millpond.catalog import Catalog
 from millpond.clock import SystemClock
 from millpond.errors import MillpondError
@@ -26,9 +26,9 @@ from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.state import Seen
 from millpond.network.run.task import ShardOutcome, ShardTask, worker_name
-from millpond.network.state.checkpoints import CheckpointWindow, Scribe
+from millpond.network.state.checkpoints import Scribe
 from millpond.network.state.shard_history import ShardPast
-from millpond.schema import SEQ, with_seq
+from millpond.schema import with_seq
 from millpond.table.log import LogReader
 
 _MOST_SHARDS = 64  # remembered by one worker
@@ -166,12 +166,7 @@ class Shard:
         """Write down what would take long to find in history."""
         assert self._evaluator is not None
         table = self._catalog.streaming[task.table]
-        windows = [
-            CheckpointWindow(table.folder, found.fingerprint, table.shards, found.upto, found.content)
-            for found in self._evaluator.checkpoints()
-            if found.stream == table.name
-        ]
-        self._scribe.go_on(windows, {table.folder}, begin=task.keep)
+        self._evaluator.write_checkpoints(self._scribe, [table], begin=task.keep)
 
     # -- where a shard stands -----------------------------------------------------------------------------------------
 
@@ -199,11 +194,8 @@ class Shard:
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
         self._evaluator = Evaluator(past, threads=1, watch=_watch_for(task))
         self._made, self._refused = {}, {}
-        table = self._catalog.streaming[task.table]
-        inlet = self._evaluator.open(table)
-        if task.before.complete is not None:
-            inlet.complete = inlet.trimmed = task.before.complete
-        inlet.push(past.waiting(task.table, task.before.complete, task.before.position))
+        waiting = past.waiting(task.table, task.before.complete, task.before.position)
+        self._evaluator.open_at(self._catalog.streaming[task.table], task.before.complete, waiting)
         for name in definitions.queries:
             self._add(name, task)
         past.close()
@@ -262,8 +254,4 @@ class Shard:
             path = Path(part.segment)
             reader = readers.setdefault(str(path.parent), LogReader(path.parent))
             batches.append(conform(reader.read(path, part.section), schema))
-        rows = pa.Table.from_batches(batches, schema=schema)
-        numbers = integers(rows.column(SEQ))
-        if len(numbers) and (int(numbers.min()) < low or int(numbers.max()) >= high):
-            rows = rows.filter(pa.array((numbers >= low) & (numbers < high)))
-        return rows
+        return numbered_between(pa.Table.from_batches(batches, schema=schema), low, high)

@@ -38,6 +38,10 @@ class Inlet:
     def bytes(self) -> int:
         return int(sum(c.nbytes for _, c in self._chunks) + sum(t.nbytes for t in self._waiting))
 
+    def begin_at(self, complete: int) -> None:
+        """What came before `complete` was read earlier, and is asked of history where it is needed."""
+        self.complete = self.trimmed = complete
+
     def push(self, rows: pa.Table) -> None:
         """Rows that came, in any order of time. A late row that its table keeps is history and nothing else."""
         if rows.num_rows and self.complete != NEVER:
