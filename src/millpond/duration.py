@@ -1,4 +1,4 @@
-"""Lengths of time: the one way to read one, and to turn one into the ticks of a table's time column.
+"""Lengths of time: the one way to read one, and to turn one into a number of units of a table's time column.
 
 A duration is a `timedelta`. A table counts time in whole seconds (integer time column) or microseconds (TIMESTAMP);
 `TimeUnit` is that choice. Months and years are refused: their length depends on where they start.

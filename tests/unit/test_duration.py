@@ -81,7 +81,7 @@ def test_messages(call: object, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_ticks() -> None:
+def test_units() -> None:
     assert TimeUnit.SECOND.count(timedelta(minutes=2)) == 120
     assert TimeUnit.MICROSECOND.count(timedelta(seconds=2)) == 2_000_000
 

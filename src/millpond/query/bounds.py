@@ -98,7 +98,7 @@ def narrowed(bounds: Bounds, predicate: Predicate, use: Use) -> Bounds:
 
 
 def _times(domain: Domain) -> tuple[int | None, int | None]:
-    """The first and the last time of a domain. Ticks are whole, so an open end can be made a closed one."""
+    """The first and the last time of a domain. Times are integers, so an open end can be made a closed one."""
     if domain.values is not None:
         times = [v for v in domain.values if isinstance(v, int)]
         return (min(times), max(times)) if times else _NO_TIME

@@ -170,12 +170,12 @@ class SystemShelf:
 # therefore two columns: a text, as the user writes it, and a number of seconds that can be compared and subtracted.
 
 
-def time_text(table: StreamingTable, ticks: int | None) -> str | None:
-    return None if ticks is None else table.shown(ticks)
+def time_text(table: StreamingTable, time: int | None) -> str | None:
+    return None if time is None else table.shown(time)
 
 
-def time_seconds(table: StreamingTable, ticks: int | None) -> float | None:
+def time_seconds(table: StreamingTable, time: int | None) -> float | None:
     """The number itself, or the seconds since 1970 of a timestamp."""
-    if ticks is None:
+    if time is None:
         return None
-    return float(ticks) if table.unit is TimeUnit.SECOND else ticks / 1e6
+    return float(time) if table.unit is TimeUnit.SECOND else time / 1e6

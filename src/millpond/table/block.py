@@ -44,7 +44,7 @@ class BlockSpec:
     folder: str
     time_column: str | None  # None: rows have no time (standard tables)
     indexed: tuple[str, ...] = ()
-    compartment_width: int = 0  # ticks; 0 puts everything into one compartment
+    compartment_width: int = 0  # in the table's unit; 0 puts everything into one compartment
     group_rows: int = GROUP_ROWS
 
     @property

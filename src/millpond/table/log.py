@@ -65,7 +65,7 @@ REJECTED_SCHEMA = arrow_schema(REJECTED_COLUMNS).append(pa.field(SEQ, pa.int64()
 class IntakeState:
     """Where the intake of a table stands after a frame.
 
-    `highest` is the greatest time accepted, `heartbeat` the greatest time promised by `advance`; both in ticks.
+    `highest` is the greatest time accepted, `heartbeat` the greatest time promised by `advance`; both in the table's unit.
     `positions` maps each source to the place after the last row taken from it; `at` is the wall clock in microseconds;
     `frames` counts the frames that were ever written.
     """

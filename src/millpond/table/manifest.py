@@ -2,7 +2,7 @@
 
 Idea. The archive of a table is a folder of Parquet files plus `_delta_log/`, an open format that Spark, DuckDB, Polars
 and others read directly. We write that log ourselves: with one writer a commit is one small synced file, and our own
-facts (position, intake state, time bounds in ticks) travel inside it, so rows and position change together.
+facts (position, intake state, bounds of event time) travel inside it, so rows and position change together.
 
 Invariants
  1. Commit v is the file `_delta_log/<v>.json`; it is complete or absent. Versions have no gap.

@@ -36,7 +36,7 @@ GRACE = 300.0  # seconds a removed file outlives its removal, for readers that s
 class Bounds:
     """What a query says about the rows it wants; everything is a reason to skip, nothing a promise to filter.
 
-    `low`/`high` bound the time in ticks, inclusive. `among` maps a column to the only values wanted; `between` to an
+    `low`/`high` bound the event time, inclusive. `among` maps a column to the only values wanted; `between` to an
     inclusive (low, high), either end None.
     """
 

@@ -272,7 +272,7 @@ class Approximated(Summarised):
         self._last_value = {c: v[moved] for c, v in self._last_value.items()}
         return np.arange(len(live))
 
-    # -- snapshots -------------------------------------------------------------------------------------------------------
+    # -- checkpoints -----------------------------------------------------------------------------------------------------
 
     @property
     def states(self) -> int:

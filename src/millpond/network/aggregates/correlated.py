@@ -231,7 +231,7 @@ class Correlations(Summarised):
         for kept in self._kept.values():
             kept.make_room(self._groups.size)
 
-    # -- snapshots -------------------------------------------------------------------------------------------------------
+    # -- checkpoints -----------------------------------------------------------------------------------------------------
 
     @property
     def states(self) -> int:

@@ -1,7 +1,7 @@
 """Groups that are held as summaries instead of rows: how they are written down in parts, and how that is begun with again.
 
 A part is some groups at one time: their values, what is known of each as columns, and their summaries as bytes. Parts of one
-snapshot stand at different times, none before `since` (see `snapshots`). Whoever begins with them takes the rows later
+checkpoint stand at different times, none before `since` (see `checkpoints`). Whoever begins with them takes the rows later
 than `since` in once more, of each group only those that its part does not have.
 """
 
@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 UPTO = "upto"
 NEVER = -(1 << 62)
-_WORTH = 1 << 20  # rows from which on a snapshot is worth while
+_WORTH = 1 << 20  # rows from which on a checkpoint is worth while
 
 
 class Part(NamedTuple):
@@ -45,7 +45,7 @@ class Summarised(ABC):
         self.fingerprint = fingerprint
         self._taken = 0  # rows, of any time
         self._groups = Groups(schema, shape.groups)
-        # While it is filled from a snapshot: from when on rows are missing, and up to when each group has them.
+        # While it is filled from a checkpoint: from when on rows are missing, and up to when each group has them.
         self._since: int | None = None
         self._stands: Ints | None = None
 
@@ -102,7 +102,7 @@ class Summarised(ABC):
         """One row: the groups of these numbers."""
 
     def restore(self, parts: pa.Table, since: int) -> None:
-        """Begin with a snapshot; rows later than `since` are still to come."""
+        """Begin with a checkpoint; rows later than `since` are still to come."""
         self._since, self._stands = since, np.full(self.rows, NEVER)
         self._taken = _WORTH
         for row in parts.sort_by(UPTO).to_pylist():

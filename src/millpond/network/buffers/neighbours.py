@@ -2,7 +2,7 @@
 
 All queries over the same partitioned window of a stream share its slots and, in a step, one computation of what
 changed. For every key and instant with new rows there is the window's content after the instant and before it; rows, and
-the rows before them that PREV asks for, are found in the layout of `keyed.py` by arithmetic.
+the rows before them that PREV asks for, are found in the layout of `keyed_rows` by arithmetic.
 """
 
 from __future__ import annotations

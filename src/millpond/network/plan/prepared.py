@@ -41,7 +41,7 @@ class Prepared:
 
     @property
     def slide(self) -> int | None:
-        """Ticks between instants; None when each arrival is one."""
+        """Event time between instants, in the table's unit; None when each arrival is one."""
         return None if self.query.slide is None else self.unit.count(self.query.slide)
 
     @property

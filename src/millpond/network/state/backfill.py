@@ -18,8 +18,7 @@ from millpond.arrow import arrow_schema
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.duration import TimeUnit
 from millpond.event_time import event_times, sort_by_time
-from millpond.network.state import checkpoints as snapshots
-from millpond.network.state import last_result as before
+from millpond.network.state import checkpoints, last_result
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Use
 from millpond.query.local import Local
@@ -35,11 +34,11 @@ _SMALL = 100_000  # rows of a standard table that is read whole, not looked up
 
 
 class Past:
-    """Asks `shelf` (a pond, or a reader of one) through the embedded engine. `kept` is where snapshots are."""
+    """Asks `shelf` (a pond, or a reader of one) through the embedded engine. `kept` is where checkpoints are."""
 
     def __init__(self, shelf: Shelf, local: Local, catalog: Catalog, kept: Path, shard: int = WHOLE) -> None:
         self._shelf = shelf
-        self.snapshots = kept
+        self._kept = kept
         self.shard = shard
         self._local = local
         self.catalog = catalog
@@ -67,11 +66,11 @@ class Past:
 
     def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
         """Rows that hold the `count` newest of each key with time <= high, in order, part by part. Older rows may be
-        among them, and after a snapshot some twice: `KeyedRows.fill` keeps the right ones."""
+        among them, and after a checkpoint some twice: `KeyedRows.fill` keeps the right ones."""
         table, _ = self._stream(stream)
         low = None
         columns = with_seq(table.columns)
-        kept = self.kept(stream, snapshots.of_keys(keys, count), high, arrow_schema(columns), table.time_column)
+        kept = self.kept(stream, checkpoints.of_keys(keys, count), high, arrow_schema(columns), table.time_column)
         if kept is not None:
             yield sort_by_time(kept[0], table.time_column)
             low = kept[1] + 1
@@ -80,12 +79,12 @@ class Past:
     def kept(
         self, stream: str, fingerprint: str, high: int, schema: pa.Schema, time_column: str
     ) -> tuple[pa.Table, int] | None:
-        """The snapshot of a window, and the time since which rows are to be added."""
+        """The checkpoint of a window, and the time since which rows are to be added."""
         if stream not in self.catalog.streaming:
             return None
         table = self.catalog.streaming[stream]
-        return snapshots.find(
-            self.snapshots, table.folder, fingerprint, self.shard, table.shards, high, schema, time_column
+        return checkpoints.find(
+            self._kept, table.folder, fingerprint, self.shard, table.shards, high, schema, time_column
         )
 
     def _newest_by_key(
@@ -146,7 +145,7 @@ class Past:
         return min((least for least, _ in self._spans(table)), default=None)
 
     def before(self, query: ContinuousQuery, last: int, schema: pa.Schema) -> pa.Table | None:
-        return before.find(self.snapshots.parent, query, last, schema)
+        return last_result.find(self._kept.parent, query, last, schema)
 
     def standard(self, name: str) -> pa.Table:
         if name not in self._standards:

@@ -1,20 +1,20 @@
-"""Snapshots of partitioned windows and of synopses, so that filling one from history costs what came since, not the past.
+"""Checkpoints of partitioned windows and of synopses, so that filling one from history costs what came since, not the past.
 
-What such a window holds at a time is a fact about the table's rows up to that time. So a snapshot is good for any query with
+What such a window holds at a time is a fact about the table's rows up to that time. So a checkpoint is good for any query with
 that window, at any later time, whether the tick in which it was written was committed or not; the rows since then are
 taken from history. It is not good once rows of the table were changed by UPDATE or DELETE: then all of a table's go.
 
-A window may hold millions of keys, and no tick is to wait for them. So a snapshot is written over many ticks, some keys at
+A window may hold millions of keys, and no tick is to wait for them. So a checkpoint is written over many ticks, some keys at
 each, and its keys stand at different times: each at the tick in which it was written, none before the time `since` at which
-the snapshot was begun. Whoever fills a window from it takes the rows later than `since` from history, and of each key
-only those later than what the snapshot has of it: up to there the snapshot has them all. Keys that came meanwhile are not in
+the checkpoint was begun. Whoever fills a window from it takes the rows later than `since` from history, and of each key
+only those later than what the checkpoint has of it: up to there the checkpoint has them all. Keys that came meanwhile are not in
 it; all their rows are later than `since`.
 
 (Where windows have groups, read groups for keys.)
 
-A snapshot is one Arrow file with a check sum behind it, named by table, window and shard, written beside and renamed. `since` is
+A checkpoint is one Arrow file with a checksum behind it, named by table, window and shard, written beside and renamed. `since` is
 in the file's metadata. A file that is not as it was written is none. How often the table's rows were changed before is in
-the metadata too: a snapshot that was being written when they were is none either. When the next ones are begun, those of
+the metadata too: a checkpoint that was being written when they were is none either. When the next ones are begun, those of
 windows that are no more go.
 """
 
@@ -44,7 +44,7 @@ _CHANGED = ".changed"
 _CHECK = struct.Struct("<I")
 _CHUNK = 1 << 20
 
-_SPREAD = 64  # ticks over which a snapshot is written
+_SPREAD = 64  # ticks over which a checkpoint is written
 _LEAST = 1 << 14  # keys that are written at once in any case
 _AHEAD = 4  # parts that may wait for the disk
 _DONE, _DROP = "done", "drop"
@@ -82,7 +82,7 @@ class CheckpointWindow:
 class Scribe:
     """Writes the windows of one evaluator down, some keys of each at every tick.
 
-    A snapshot only saves time: where there is no room for it, there is none.
+    A checkpoint only saves time: where there is no room for it, there is none.
     """
 
     def __init__(self, folder: Path, shard: int) -> None:
@@ -90,7 +90,7 @@ class Scribe:
         self._sheets: dict[Path, _Sheet] = {}
 
     def go_on(self, windows: Iterable[CheckpointWindow], tables: Collection[str], *, begin: bool) -> None:
-        """Write the next keys of the snapshots under way; where there is none, begin one if that is asked for. `windows` are
+        """Write the next keys of the checkpoints under way; where there is none, begin one if that is asked for. `windows` are
         all there are of `tables` (their folders) in this shard."""
         paths = set()
         for window in windows:
@@ -116,7 +116,7 @@ class Scribe:
 
 
 class _Sheet:
-    """A snapshot under way. A thread of its own has the file."""
+    """A checkpoint under way. A thread of its own has the file."""
 
     def __init__(self, path: Path, window: CheckpointWindow, changes: int) -> None:
         self.rows = window.rows
@@ -127,7 +127,7 @@ class _Sheet:
         self._at, self._end = 0, window.rows.size
         self._share = max(_LEAST, -(-self._end // _SPREAD))
         self._parts: queue.SimpleQueue[pa.Table | str] = queue.SimpleQueue()
-        threading.Thread(target=self._write, name="millpond-snapshot", daemon=True).start()
+        threading.Thread(target=self._write, name="millpond-checkpoint", daemon=True).start()
 
     def go_on(self) -> bool:
         """Hand the next keys over. True when that is all: at the tick after the last ones, for then they are durable."""
@@ -197,7 +197,7 @@ os.register_at_fork(after_in_child=_forget_ending)
 
 
 def settle() -> None:
-    """Wait until the snapshots of this process that were ended are on disk."""
+    """Wait until the checkpoints of this process that were ended are on disk."""
     with _free:
         _free.wait_for(lambda: not _ending, timeout=60.0)
 
@@ -228,7 +228,7 @@ def _changes(folder: Path, table: str) -> int:
     except (FileNotFoundError, NotADirectoryError):
         return 0
     except ValueError:
-        return -1  # nobody knows: no snapshot from before is good
+        return -1  # nobody knows: no checkpoint from before is good
 
 
 def find(
@@ -267,7 +267,7 @@ def forget(folder: Path, table: str) -> None:
 
 
 def sweep(folder: Path, tables: Collection[str]) -> None:
-    """Delete what an earlier run left, and snapshots of tables that are no more."""
+    """Delete what an earlier run left, and checkpoints of tables that are no more."""
     for path in folder.glob("*") if folder.is_dir() else ():
         kept = path.suffix == ".snapshot" and _table_of(path) in tables
         kept = kept or (path.suffix == _CHANGED and path.stem in tables)

@@ -1,4 +1,4 @@
-"""What an evaluator asks about the past. `past` answers."""
+"""What an evaluator asks about the past. `backfill` answers."""
 
 from __future__ import annotations
 
