@@ -17,7 +17,7 @@ import millpond
 from millpond.network.buffers.keyed_rows import KeyedRows
 from millpond.network.run import tick_plan
 from millpond.network.state import backfill as past
-from millpond.network.state import checkpoints as snapshots
+from millpond.network.state import checkpoints
 from millpond.pond import Pond
 from tests.unit.network.keeping import kept_often
 
@@ -46,10 +46,10 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("key", ["vid", "seg"])  # in shards, and whole
-def test_a_restart_fills_from_the_snapshot(tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restart_fills_from_the_checkpoint(tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = None
     used: list[int] = []
-    find = snapshots.find
+    find = checkpoints.find
 
     def watched(*place: Any) -> Any:
         found = find(*place)
@@ -57,7 +57,7 @@ def test_a_restart_fills_from_the_snapshot(tmp_path: Path, key: str, monkeypatch
             used.append(found[1])
         return found
 
-    monkeypatch.setattr(snapshots, "find", watched)
+    monkeypatch.setattr(checkpoints, "find", watched)
     for restart in (False, True):
         folder = tmp_path / f"{restart}"
         db = millpond.connect(folder, auto_archive=False)
@@ -78,13 +78,13 @@ def test_a_restart_fills_from_the_snapshot(tmp_path: Path, key: str, monkeypatch
 
 
 @pytest.mark.usefixtures("often")
-def test_a_new_query_is_filled_from_the_snapshot_of_another(tmp_path: Path) -> None:
+def test_a_new_query_is_filled_from_the_checkpoint_of_another(tmp_path: Path) -> None:
     with millpond.connect(tmp_path, auto_archive=False) as db:
         db.sql(TABLE.format(key="vid"))
         db.sql(QUERY.format(name="q"))
         for t in range(10):
             second(db, t)
-        snapshots.settle()
+        checkpoints.settle()
         assert list((tmp_path / "shards").glob("*.snapshot"))
         db.sql(QUERY.format(name="late"))
         for t in range(10, 14):
@@ -93,20 +93,20 @@ def test_a_new_query_is_filled_from_the_snapshot_of_another(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("often")
-def test_changed_rows_end_a_snapshot(tmp_path: Path) -> None:
+def test_changed_rows_end_a_checkpoint(tmp_path: Path) -> None:
     with millpond.connect(tmp_path, auto_archive=False) as db:
         db.sql(TABLE.format(key="vid"))
         db.sql(QUERY.format(name="q"))
         for t in range(8):
             second(db, t)
-        snapshots.settle()
+        checkpoints.settle()
         db.sql("UPDATE p SET seg = 99 WHERE vid = 8 AND t = 7")
         assert not list((tmp_path / "shards").glob("*.snapshot"))
         second(db, 8)
         assert (8, 8, 99, "n8", 8, 8) in results(db)
 
 
-PLACE = ("p-0", snapshots.of_keys(("vid",), 2), 0, 2)  # table, window, shard, shards
+PLACE = ("p-0", checkpoints.of_keys(("vid",), 2), 0, 2)  # table, window, shard, shards
 SCHEMA = pa.schema([("vid", pa.int64()), ("t", pa.int64())])
 
 
@@ -120,28 +120,28 @@ def window(*rows: tuple[int, int]) -> KeyedRows:
     return made
 
 
-def tick(scribe: snapshots.Scribe, rows: KeyedRows, upto: int, *, begin: bool = False) -> None:
-    scribe.go_on([snapshots.CheckpointWindow(*PLACE[:2], 2, upto, rows)], {"p-0"}, begin=begin)
+def tick(scribe: checkpoints.Scribe, rows: KeyedRows, upto: int, *, begin: bool = False) -> None:
+    scribe.go_on([checkpoints.CheckpointWindow(*PLACE[:2], 2, upto, rows)], {"p-0"}, begin=begin)
 
 
 def found(folder: Path, high: int, *place: Any) -> tuple[pa.Table, int] | None:
-    return snapshots.find(folder, *(place or PLACE), high, SCHEMA, "t")
+    return checkpoints.find(folder, *(place or PLACE), high, SCHEMA, "t")
 
 
 def written(folder: Path, rows: KeyedRows, upto: int) -> None:
     """All of a window, in the two ticks it needs."""
-    scribe = snapshots.Scribe(folder, 0)
+    scribe = checkpoints.Scribe(folder, 0)
     tick(scribe, rows, upto, begin=True)
     tick(scribe, rows, upto)
-    snapshots.settle()
+    checkpoints.settle()
 
 
-def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3), (2, 4), (1, 5), (1, 6))
+def test_a_damaged_checkpoint_is_none(tmp_path: Path) -> None:
+    scribe, rows = checkpoints.Scribe(tmp_path, 0), window((1, 3), (2, 4), (1, 5), (1, 6))
     tick(scribe, rows, 6, begin=True)
     rows.take_in(table((2, 7)))
     tick(scribe, rows, 7)
-    snapshots.settle()
+    checkpoints.settle()
     kept = found(tmp_path, 6)
     assert kept is not None
     assert kept[0].to_pydict() == {"vid": [1, 1, 2], "t": [5, 6, 4]}  # as it was when it was asked for
@@ -153,35 +153,35 @@ def test_a_damaged_snapshot_is_none(tmp_path: Path) -> None:
     assert found(tmp_path, 6) is None
 
 
-def test_a_snapshot_is_not_there_before_the_tick_after_its_last_keys(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3))
+def test_a_checkpoint_is_not_there_before_the_tick_after_its_last_keys(tmp_path: Path) -> None:
+    scribe, rows = checkpoints.Scribe(tmp_path, 0), window((1, 3))
     tick(scribe, rows, 3)  # nobody asked for one
     assert not list(tmp_path.iterdir())
     tick(scribe, rows, 3, begin=True)
-    snapshots.settle()
+    checkpoints.settle()
     assert found(tmp_path, 3) is None
     tick(scribe, rows, 3)
-    snapshots.settle()
+    checkpoints.settle()
     assert found(tmp_path, 3) is not None
 
 
 @pytest.mark.parametrize("share", [1, 2, 3, 7])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_window_filled_from_a_snapshot_and_the_rows_since_is_the_window(
+def test_a_window_filled_from_a_checkpoint_and_the_rows_since_is_the_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: int, seed: int
 ) -> None:
     """Keys are written at different ticks, while rows go on coming, several of a key and of a time among them."""
-    monkeypatch.setattr(snapshots, "_LEAST", share)
-    monkeypatch.setattr(snapshots, "_SPREAD", 100)
-    monkeypatch.setattr(snapshots, "_AHEAD", 100)  # however slow the disk, some keys at each tick
+    monkeypatch.setattr(checkpoints, "_LEAST", share)
+    monkeypatch.setattr(checkpoints, "_SPREAD", 100)
+    monkeypatch.setattr(checkpoints, "_AHEAD", 100)  # however slow the disk, some keys at each tick
     random = np.random.default_rng(seed)
-    scribe, rows, all_rows = snapshots.Scribe(tmp_path, 0), window((0, 0)), [(0, 0)]
+    scribe, rows, all_rows = checkpoints.Scribe(tmp_path, 0), window((0, 0)), [(0, 0)]
     for t in range(1, 40):
         came = [(int(k), t) for k in random.integers(0, 4 + t // 3, random.integers(1, 6))]
         all_rows += came
         rows.take_in(table(*came))
         tick(scribe, rows, t, begin=t == 10)
-        snapshots.settle()
+        checkpoints.settle()
     kept = found(tmp_path, 39)
     assert kept is not None
     assert kept[1] == 10
@@ -196,55 +196,55 @@ def test_a_window_filled_from_a_snapshot_and_the_rows_since_is_the_window(
 
 
 def test_a_window_that_was_filled_anew_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "_LEAST", 1)
-    monkeypatch.setattr(snapshots, "_SPREAD", 100)
-    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3), (2, 3))
+    monkeypatch.setattr(checkpoints, "_LEAST", 1)
+    monkeypatch.setattr(checkpoints, "_SPREAD", 100)
+    scribe, rows = checkpoints.Scribe(tmp_path, 0), window((1, 3), (2, 3))
     tick(scribe, rows, 3, begin=True)
     other = window((3, 3))
     for _ in range(3):
         tick(scribe, other, 3)
-    snapshots.settle()
+    checkpoints.settle()
     assert not list(tmp_path.iterdir())
 
 
-def test_a_snapshot_of_before_rows_were_changed_is_none(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3))
+def test_a_checkpoint_of_before_rows_were_changed_is_none(tmp_path: Path) -> None:
+    scribe, rows = checkpoints.Scribe(tmp_path, 0), window((1, 3))
     tick(scribe, rows, 3, begin=True)
-    snapshots.forget(tmp_path, "p-0")
+    checkpoints.forget(tmp_path, "p-0")
     tick(scribe, rows, 3)
-    snapshots.settle()
+    checkpoints.settle()
     assert len(list(tmp_path.glob("*.snapshot"))) == 1
     assert found(tmp_path, 3) is None
     written(tmp_path, rows, 3)
-    snapshots.sweep(tmp_path, {"p-0"})
+    checkpoints.sweep(tmp_path, {"p-0"})
     assert found(tmp_path, 3) is not None
     assert {path.suffix for path in tmp_path.iterdir()} == {".snapshot", ".changed"}
 
 
-def test_snapshots_of_windows_that_are_no_more_go_with_the_next(tmp_path: Path) -> None:
+def test_checkpoints_of_windows_that_are_no_more_go_with_the_next(tmp_path: Path) -> None:
     written(tmp_path, window((1, 3)), 3)
-    other = snapshots.Scribe(tmp_path, 0)
+    other = checkpoints.Scribe(tmp_path, 0)
     other.go_on([], {"q-1"}, begin=True)  # of another table
-    snapshots.Scribe(tmp_path, 1).go_on([], {"p-0"}, begin=True)  # of another shard
+    checkpoints.Scribe(tmp_path, 1).go_on([], {"p-0"}, begin=True)  # of another shard
     other.go_on([], {"p-0"}, begin=False)
     assert found(tmp_path, 3) is not None
     other.go_on([], {"p-0"}, begin=True)
     assert not list(tmp_path.iterdir())
 
 
-def test_without_room_there_is_no_snapshot(tmp_path: Path) -> None:
+def test_without_room_there_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    scribe, rows = snapshots.Scribe(tmp_path / "file", 0), window((1, 3))
+    scribe, rows = checkpoints.Scribe(tmp_path / "file", 0), window((1, 3))
     tick(scribe, rows, 3, begin=True)
     tick(scribe, rows, 3)
-    snapshots.settle()
+    checkpoints.settle()
     assert found(tmp_path / "file", 3) is None
 
 
 def test_a_slow_disk_is_waited_for_over_more_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "_LEAST", 1)
-    monkeypatch.setattr(snapshots, "_SPREAD", 100)
-    monkeypatch.setattr(snapshots, "_AHEAD", 1)
+    monkeypatch.setattr(checkpoints, "_LEAST", 1)
+    monkeypatch.setattr(checkpoints, "_SPREAD", 100)
+    monkeypatch.setattr(checkpoints, "_AHEAD", 1)
     may_write = threading.Event()
     fsync = os.fsync
 
@@ -253,7 +253,7 @@ def test_a_slow_disk_is_waited_for_over_more_ticks(tmp_path: Path, monkeypatch: 
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", slow)
-    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3), (2, 3), (3, 3), (4, 3))
+    scribe, rows = checkpoints.Scribe(tmp_path, 0), window((1, 3), (2, 3), (3, 3), (4, 3))
     tick(scribe, rows, 3, begin=True)
     for _ in range(20):
         tick(scribe, rows, 3)
@@ -269,10 +269,10 @@ def test_a_slow_disk_is_waited_for_over_more_ticks(tmp_path: Path, monkeypatch: 
 
 
 def test_what_is_left_undone_leaves_nothing(tmp_path: Path) -> None:
-    scribe, rows = snapshots.Scribe(tmp_path, 0), window((1, 3))
+    scribe, rows = checkpoints.Scribe(tmp_path, 0), window((1, 3))
     tick(scribe, rows, 3, begin=True)
     scribe.close()
-    snapshots.settle()
+    checkpoints.settle()
     assert not list(tmp_path.iterdir())
 
 
@@ -298,7 +298,7 @@ def test_history_comes_in_parts_that_have_each_row_once(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("query", ["APPROX_COUNT(*, 0.1) AS n", "CORRELATED_COUNT(x > AVG(x)) AS n"])
-def test_a_damaged_snapshot_of_synopses_is_none(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_checkpoint_of_synopses_is_none(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept_often(monkeypatch, 2)
     window = "[INTERVAL '50' SECOND]" if "APPROX" in query else "[LANDMARK MINUTE]"
     folder = tmp_path / "pond"
@@ -310,7 +310,7 @@ def test_a_damaged_snapshot_of_synopses_is_none(query: str, tmp_path: Path, monk
         for t in range(1, 12):
             db.append("r", [(i % 3, i, t) for i in range(9)])
             db.tick()
-        snapshots.settle()
+        checkpoints.settle()
     paths = list((folder / "shards").glob("*.snapshot"))
     assert len(paths) == 1
     good = paths[0].read_bytes()

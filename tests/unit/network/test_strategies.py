@@ -159,7 +159,7 @@ def evaluator_of(pond: Any, queries: dict[str, str]) -> Evaluator:
     evaluator = Evaluator(history)  # type: ignore[arg-type]
     inlet = evaluator.open(pond._workspace.catalog.streaming["p"])
     history.schema = inlet.schema
-    inlet.complete = inlet.trimmed = 0
+    inlet.begin_at(0)
     for name, sql in queries.items():
         evaluator.add(prepared(pond, sql, name), Progress(0, None))
     return evaluator

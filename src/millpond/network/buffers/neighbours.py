@@ -149,15 +149,15 @@ class Neighbours:
     def fill(self, rows: pa.Table) -> None:
         self.rows.fill(rows)
 
-    def advance(self, inlet: Inlet, begin: int, complete: int) -> Change:
-        """Bring in the rows with begin <= time < complete; asked again for the same, the same answer."""
-        if self._step is not None and self._step[:2] == (begin, complete):
+    def advance(self, inlet: Inlet, begin: int, frontier: int) -> Change:
+        """Bring in the rows with begin <= time < frontier; asked again for the same, the same answer."""
+        if self._step is not None and self._step[:2] == (begin, frontier):
             return self._step[2]
         assert begin == self.upto + 1, "a partitioned window goes on where it stands"
-        rows = inlet.between(begin, complete - 1)
+        rows = inlet.between(begin, frontier - 1)
         layout = self.rows.take_in(rows)
-        self.upto = complete - 1
-        self._step = (begin, complete, Change(layout, self.rows.k))
+        self.upto = frontier - 1
+        self._step = (begin, frontier, Change(layout, self.rows.k))
         return self._step[2]
 
     def stands_at(self, upto: int) -> bool:

@@ -85,12 +85,12 @@ class Evaluator:
             self.inlets[table.name] = Inlet(schema, table.time_column)
         return self.inlets[table.name]
 
-    def open_at(self, table: StreamingTable, complete: int | None, waiting: pa.Table | None) -> None:
-        """Open the inlet of a stream that was read before, up to the time `complete`. `waiting` are rows that were read and whose
+    def open_at(self, table: StreamingTable, frontier: int | None, waiting: pa.Table | None) -> None:
+        """Open the inlet of a stream that was read before, up to the time `frontier`. `waiting` are rows that were read and whose
         time is later."""
         inlet = self.open(table)
-        if complete is not None:
-            inlet.begin_at(complete)
+        if frontier is not None:
+            inlet.begin_at(frontier)
         if waiting is not None:
             inlet.push(waiting)
 
@@ -100,9 +100,9 @@ class Evaluator:
 
     # -- a step -----------------------------------------------------------------------------------------------------
 
-    def step(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int]) -> dict[str, pa.Table]:
+    def step(self, rows: Mapping[str, pa.Table], frontiers: Mapping[str, int]) -> dict[str, pa.Table]:
         """Take in rows of streams, and evaluate every instant that is complete now."""
-        self._take_in(rows, complete)
+        self._take_in(rows, frontiers)
         sent: dict[str, pa.Table] = {}
         for name, strategy in self.strategies.items():
             found = self._advance(strategy)
@@ -114,12 +114,12 @@ class Evaluator:
         self._end_step()
         return sent
 
-    def _take_in(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int]) -> None:
+    def _take_in(self, rows: Mapping[str, pa.Table], frontiers: Mapping[str, int]) -> None:
         for name, inlet in self.inlets.items():
             if name in rows:
                 inlet.push(rows[name])
-            if name in complete:
-                inlet.advance(complete[name])
+            if name in frontiers:
+                inlet.advance(frontiers[name])
 
     def _advance(self, strategy: Strategy) -> pa.Table | None:
         """Evaluate what is due. A query that fails stops; the others go on."""
@@ -168,7 +168,7 @@ class Evaluator:
         """Give what a query sent to those who read it. A query that has not begun yet has the time of what it reads."""
         frontier = strategy.progress.frontier
         if frontier is None and strategy.error is None:
-            frontier = min(self.inlets[u.table.name].complete for u in strategy.prepared.streams)
+            frontier = min(self.inlets[u.table.name].frontier for u in strategy.prepared.streams)
         if frontier is None or frontier == NEVER:
             return
         rows = inlet.schema.empty_table()
@@ -177,9 +177,11 @@ class Evaluator:
             inlet.sent += found.num_rows
         inlet.settled(rows, frontier)
 
-    def skip(self, rows: Mapping[str, pa.Table], complete: Mapping[str, int], progress: Mapping[str, Progress]) -> None:
+    def skip(
+        self, rows: Mapping[str, pa.Table], frontiers: Mapping[str, int], progress: Mapping[str, Progress]
+    ) -> None:
         """Take in rows whose instants were evaluated elsewhere, so that the next step goes on after them."""
-        self._take_in(rows, complete)
+        self._take_in(rows, frontiers)
         for name, strategy in self.strategies.items():
             strategy.skip(progress[name])
         self._end_step()
@@ -190,7 +192,7 @@ class Evaluator:
         self._context.end_step()
 
     def _trim(self) -> None:
-        needs = {name: (inlet.complete, 0) for name, inlet in self.inlets.items()}
+        needs = {name: (inlet.frontier, 0) for name, inlet in self.inlets.items()}
         for strategy in self.strategies.values():
             for use in strategy.prepared.streams:
                 low, keep = needs[use.table.name]

@@ -91,8 +91,8 @@ def evaluate(
     if running.whole is None or running.run_id != plan.run_id:
         return None
     with host.work:
-        shards, seen, rows, complete = _gather(host, running, plan, outcomes)
-    sent = {**shards.sent, **running.whole.step(rows, complete)}
+        shards, seen, rows, frontiers = _gather(host, running, plan, outcomes)
+    sent = {**shards.sent, **running.whole.step(rows, frontiers)}
     strategies = running.whole.strategies
     return EvaluatedTick(
         steps={**shards.steps, **{n: s for n, s in running.steps.items() if n in strategies}},
@@ -119,7 +119,7 @@ def _gather(
     }
     progress = {**running.draft.progress, **shards.progress}
     rows: dict[str, pa.Table] = {}
-    complete: dict[str, int] = {}
+    frontiers: dict[str, int] = {}
     for name, inlet in running.whole.inlets.items():
         now: int | None
         if name in host.catalog.streaming:
@@ -129,21 +129,21 @@ def _gather(
             low = plan.before[table.definition.folder].position
             if (arrived := arrivals(table, low, after.position)) is not None:
                 rows[name] = arrived
-            now = after.complete
+            now = after.watermark
         elif name in running.placed and name in running.steps:
             folder = running.steps[name].folder
             now = progress.get(folder, Progress()).frontier
             if now is None and folder not in shards.failed and name in shards.steps:
                 # Not begun yet: it has the time of what it reads.
-                now = seen[host.stream(running.placed[name]).definition.folder].complete
+                now = seen[host.stream(running.placed[name]).definition.folder].watermark
             if name in shards.sent:
                 first = running.draft.numbers.get(folder, 0)
                 rows[name] = numbered(shards.sent[name], first).cast(inlet.schema)
         else:
             continue
         if now is not None:
-            complete[name] = now
-    return shards, seen, rows, complete
+            frontiers[name] = now
+    return shards, seen, rows, frontiers
 
 
 def _of_shards(running: RunningQueries, plan: TickPlan, shards: Merged, catalog: Catalog) -> EvaluatedTick:

@@ -325,12 +325,12 @@ class RunningQueries:
         query = catalog.queries.get(name)
         waiting: pa.Table | None = None
         if query is not None:
-            complete = draft.progress.get(query.folder, Progress()).frontier
+            frontier = draft.progress.get(query.folder, Progress()).frontier
         else:
             seen = draft.seen[relation.folder]
-            complete = seen.complete
-            waiting = self.past.waiting(name, complete, seen.position)
-        self.whole.open_at(relation, complete, waiting)
+            frontier = seen.watermark
+            waiting = self.past.waiting(name, frontier, seen.position)
+        self.whole.open_at(relation, frontier, waiting)
 
     def _first_step(self, step: Step) -> ContinuousQuery | None:
         """The first step of a query, given its second."""
@@ -344,7 +344,7 @@ class RunningQueries:
             return self.draft.progress[first.folder]
         if all(self._is_empty(u.table.name) for u in prepared.streams):
             return Progress()  # it begins with the first row, whenever it was made
-        known = [self._complete(u.table.name) for u in prepared.streams]
+        known = [self._frontier(u.table.name) for u in prepared.streams]
         complete = min((c for c in known if c is not None), default=None)
         if complete is None:
             return Progress()
@@ -377,12 +377,12 @@ class RunningQueries:
         oldest = past.oldest_time(name)
         return not self._is_empty(name) if oldest is None else oldest < time
 
-    def _complete(self, name: str) -> int | None:
+    def _frontier(self, name: str) -> int | None:
         """The time below which the network has read a stream."""
         query = self.catalog.queries.get(name)
         if query is not None:
             return self.draft.progress.get(query.folder, Progress()).frontier
-        return self._see(name).complete
+        return self._see(name).watermark
 
 
 def _instant_before(prepared: Prepared, complete: int, past: Past) -> int | None:

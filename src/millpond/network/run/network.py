@@ -201,7 +201,7 @@ class Network:
         """Forget how far a table was read if its time is earlier now."""
         found, folder = self.host.stream(table), self.catalog.streaming[table].folder
         seen = self._running.draft.seen.get(folder)
-        if seen is not None and seen.complete is not None and found.now is not None and seen.complete > found.now:
+        if seen is not None and seen.watermark is not None and found.now is not None and seen.watermark > found.now:
             rest = {key: one for key, one in self._running.draft.seen.items() if key != folder}
             self._running.correct(replace(self._running.draft, seen=rest))
 

@@ -17,10 +17,10 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Seen:
-    """How far into a table a shard or the network has read: rows below `position`, time below `complete`."""
+    """How far into a table a shard or the network has read: rows below `position`, and the watermark that it had then."""
 
     position: int
-    complete: int | None
+    watermark: int | None
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class State:
         return {
             "progress": {k: p.to_json() for k, p in self.progress.items()},
             "numbers": dict(self.numbers),
-            "seen": {k: [s.position, s.complete] for k, s in self.seen.items()},
+            "seen": {k: [s.position, s.watermark] for k, s in self.seen.items()},
             "failed": dict(self.failed),
             "lost": dict(self.lost),
             "archived": dict(self.archived),

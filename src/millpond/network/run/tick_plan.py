@@ -57,7 +57,7 @@ def plan_tick(
         with table.lock:
             end, now = table.next_row, table.now
             frames[folder] = tuple(f for f in table.frames if f.end > seen.position)
-        after[folder] = Seen(end, now if now is not None else seen.complete)
+        after[folder] = Seen(end, now if now is not None else seen.watermark)
     if before == after and not running.whole.behind():
         return None
     checkpoint = (running.draft.tick + 1) % CHECKPOINT_TICKS == 0

@@ -147,8 +147,7 @@ class Shard:
         past.forget_standards()
         self.seen = None
         rows = self._read(task, task.before.position, task.after.position)
-        complete = {} if task.after.complete is None else {task.table: task.after.complete}
-        sent = self._evaluator.step({task.table: rows}, complete)
+        sent = self._evaluator.step({task.table: rows}, _frontiers(task.table, task.after))
         self.seen = task.after
         strategies = self._evaluator.strategies.values()
         return ShardOutcome(
@@ -182,9 +181,8 @@ class Shard:
                 self._evaluator.drop(name, keep_inlets=True)
                 del self._made[name]
         rows = self._read(task, self.seen.position, task.before.position)
-        complete = {} if task.before.complete is None else {task.table: task.before.complete}
         progress = {name: Progress(*task.progress[made[0]]) for name, made in self._made.items()}
-        self._evaluator.skip({task.table: rows}, complete, progress)
+        self._evaluator.skip({task.table: rows}, _frontiers(task.table, task.before), progress)
         self.seen = task.before
 
     def _fill(self, task: ShardTask) -> None:
@@ -194,8 +192,8 @@ class Shard:
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
         self._evaluator = Evaluator(past, threads=1, watch=_watch_for(task))
         self._made, self._refused = {}, {}
-        waiting = past.waiting(task.table, task.before.complete, task.before.position)
-        self._evaluator.open_at(self._catalog.streaming[task.table], task.before.complete, waiting)
+        waiting = past.waiting(task.table, task.before.watermark, task.before.position)
+        self._evaluator.open_at(self._catalog.streaming[task.table], task.before.watermark, waiting)
         for name in definitions.queries:
             self._add(name, task)
         past.close()
@@ -255,3 +253,8 @@ class Shard:
             reader = readers.setdefault(str(path.parent), LogReader(path.parent))
             batches.append(conform(reader.read(path, part.section), schema))
         return numbered_between(pa.Table.from_batches(batches, schema=schema), low, high)
+
+
+def _frontiers(table: str, seen: Seen) -> dict[str, int]:
+    """How far time is complete, as an evaluator wants it."""
+    return {} if seen.watermark is None else {table: seen.watermark}

@@ -127,12 +127,12 @@ class Past:
         files = [(f.least, f.rows) for f in snapshot.version.files.values()]
         return [(least, rows) for least, rows in [*files, *((b.least, b.rows) for b in snapshot.blocks)] if rows]
 
-    def waiting(self, stream: str, complete: int | None, position: int) -> pa.Table:
+    def waiting(self, stream: str, watermark: int | None, position: int) -> pa.Table:
         """Rows below `position` whose time is not complete yet, in order of arrival."""
         table, time = self._stream(stream)
         where = f"{SEQ} < {position}"
-        if complete is not None:
-            where += f" AND {time} >= {_literal(table, complete)}"
+        if watermark is not None:
+            where += f" AND {time} >= {_literal(table, watermark)}"
         return self._ask(table, f"SELECT {_all(table)} FROM `{table.name}` WHERE {where} ORDER BY {SEQ}")
 
     def newest_time(self, stream: str, high: int) -> int | None:

@@ -145,7 +145,7 @@ class Strategy(ABC):
     def due(self) -> tuple[int, int] | None:
         """The times between which instants are to be evaluated now, if any: from the first up to, not with, the second."""
         inlets = self._inlets
-        frontier = inlets[0].complete if len(inlets) == 1 else min(i.complete for i in inlets)
+        frontier = inlets[0].frontier if len(inlets) == 1 else min(i.frontier for i in inlets)
         begin = self.progress.frontier
         if frontier == NEVER or (begin is not None and frontier <= begin):
             return None
@@ -198,8 +198,8 @@ class Strategy(ABC):
 
     def needs(self, use: Use) -> tuple[int, int]:
         """The earliest time of a stream that it will still look at, and how many rows before that."""
-        complete = self.progress.frontier
-        return (NEVER, 0) if complete is None else (complete, 0)
+        frontier = self.progress.frontier
+        return (NEVER, 0) if frontier is None else (frontier, 0)
 
     # -- what it holds -----------------------------------------------------------------------------------------------------
 

@@ -120,8 +120,8 @@ class InstantStrategy(Strategy):
             assert window.rows is not None
             inlet = context.inlets[use.table.name]
             upto = progress.frontier - 1 if progress.last is None else progress.last
-            if inlet.complete <= upto:  # of a stream that is not so far yet, rows before that are still to come
-                upto = NEVER if inlet.complete == NEVER else inlet.complete - 1
+            if inlet.frontier <= upto:  # of a stream that is not so far yet, rows before that are still to come
+                upto = NEVER if inlet.frontier == NEVER else inlet.frontier - 1
             slots = self._slots[use.name] = self._empty(use, upto)
             if upto != NEVER:
                 for rows in context.history.keyed(use.table.name, window.columns, window.rows, upto):
@@ -240,9 +240,9 @@ class InstantStrategy(Strategy):
             return known[1]
         lookup = self._lookups[use.name]
         inlet = self.context.inlets[lookup.by.table.name]
-        batch = Arrived(inlet.between(instant, inlet.complete - 1), inlet.time_column)
+        batch = Arrived(inlet.between(instant, inlet.frontier - 1), inlet.time_column)
         places = np.flatnonzero(lookup.where(batch.columns)) if lookup.where is not None and batch.size else None
-        rows, upto = batch.rows(lookup.others, places), inlet.complete - 1
+        rows, upto = batch.rows(lookup.others, places), inlet.frontier - 1
         moments = batch.moments if places is None else batch.moments[places]
         if len(moments) > _KEYS:  # as many instants as have so many rows, but at least the one
             upto = max(instant, int(moments[_KEYS]) - 1)
@@ -301,15 +301,15 @@ class InstantStrategy(Strategy):
     # -- what it holds -----------------------------------------------------------------------------------------------------
 
     def needs(self, use: Use) -> tuple[int, int]:
-        complete, window = self.progress.frontier, use.window
+        frontier, window = self.progress.frontier, use.window
         assert window is not None
-        if complete is None:
+        if frontier is None:
             return NEVER, 0
         if window.columns:
             return self._slots[use.name].upto + 1, 0
         if window.rows is not None:
-            return complete, window.rows
-        return self.prepared.start(use, complete), 0
+            return frontier, window.rows
+        return self.prepared.start(use, frontier), 0
 
     def state(self) -> Iterator[Held]:
         for number, slots in enumerate(self._slots.values()):

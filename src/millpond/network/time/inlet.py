@@ -3,7 +3,7 @@
 Rows come in order of arrival and wait until time is complete beyond them; then they stand in `store`, sorted by (time,
 row number), and can be cut out by time. What no window needs any more is trimmed.
 
-Invariant. The store holds exactly the rows with `trimmed <= time < complete` that have come, each once, in that order,
+Invariant. The store holds exactly the rows with `trimmed <= time < frontier` that have come, each once, in that order,
 whatever batches they came in.
 """
 
@@ -24,7 +24,7 @@ class Inlet:
     def __init__(self, schema: pa.Schema, time_column: str) -> None:
         self.schema = schema
         self.time_column = time_column
-        self.complete = NEVER
+        self.frontier = NEVER  # below it the stream is complete: the watermark of a table, the frontier of a query
         self.trimmed = NEVER
         self.sent = 0  # rows that came from a query in this process, to number them
         self._waiting: list[pa.Table] = []
@@ -38,32 +38,32 @@ class Inlet:
     def bytes(self) -> int:
         return int(sum(c.nbytes for _, c in self._chunks) + sum(t.nbytes for t in self._waiting))
 
-    def begin_at(self, complete: int) -> None:
-        """What came before `complete` was read earlier, and is asked of history where it is needed."""
-        self.complete = self.trimmed = complete
+    def begin_at(self, frontier: int) -> None:
+        """What came before `frontier` was read earlier, and is asked of history where it is needed."""
+        self.frontier = self.trimmed = frontier
 
     def push(self, rows: pa.Table) -> None:
         """Rows that came, in any order of time. A late row that its table keeps is history and nothing else."""
-        if rows.num_rows and self.complete != NEVER:
+        if rows.num_rows and self.frontier != NEVER:
             times = event_times(rows, self.time_column)
-            if int(times.min()) < self.complete:
-                rows = rows.filter(pa.array(times >= self.complete))
+            if int(times.min()) < self.frontier:
+                rows = rows.filter(pa.array(times >= self.frontier))
         if rows.num_rows:
             self._waiting.append(rows)
 
-    def advance(self, complete: int) -> None:
-        """Time is complete below `complete`: the rows before it take their places."""
-        if complete <= self.complete:
+    def advance(self, frontier: int) -> None:
+        """Time is complete below `frontier`: the rows before it take their places."""
+        if frontier <= self.frontier:
             return
-        self.complete = complete
+        self.frontier = frontier
         if not self._waiting:
             return
         rows = self._waiting[0] if len(self._waiting) == 1 else pa.concat_tables(self._waiting)
         times = event_times(rows, self.time_column)
-        if len(times) and int(times.max()) < complete:
+        if len(times) and int(times.max()) < frontier:
             done, self._waiting = rows, []
         else:
-            ready = times < complete
+            ready = times < frontier
             done, times = rows.filter(pa.array(ready)), times[ready]
             waiting = rows.filter(pa.array(~ready))
             self._waiting = [waiting.combine_chunks()] if waiting.num_rows else []
@@ -74,9 +74,9 @@ class Inlet:
             done, times = done.take(pa.array(order)), times[order]
         self._keep(times, done)
 
-    def settled(self, rows: pa.Table, complete: int) -> None:
+    def settled(self, rows: pa.Table, frontier: int) -> None:
         """Rows that are in order and complete already: results of a query, or history. They follow those there are."""
-        self.complete = max(self.complete, complete)
+        self.frontier = max(self.frontier, frontier)
         if rows.num_rows:
             self._keep(event_times(rows, self.time_column), rows)
 

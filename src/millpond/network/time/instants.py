@@ -1,6 +1,6 @@
 """At which instants a query is evaluated. Pure arithmetic over event times.
 
-An instant is due once time is complete up to it: `complete` is a time before which nothing more comes, so every instant
+An instant is due once time is complete up to it: the frontier is a time before which nothing more comes, so every instant
 below it can be evaluated and no other. Which instants those are depends on the rows and on nothing else: a tick may hold
 none of them or a thousand.
 """

@@ -76,8 +76,8 @@ class Context:
     def reach_back(self, use: Use, low: int, count: int = 0) -> None:
         """Make sure that the inlet of a use has the rows from `low` on, and the `count` rows before them."""
         inlet = self.inlets[use.table.name]
-        high = inlet.complete - 1
-        if inlet.complete == NEVER:
+        high = inlet.frontier - 1
+        if inlet.frontier == NEVER:
             return
         if count:
             before = self.history.newest(use.table.name, count, min(low - 1, high))
