@@ -1,7 +1,9 @@
-"""`millpond.queries`, `millpond.state`, `millpond.ticks`: continuous queries, what they hold in memory, what ticks cost."""
+"""`millpond.queries`, `millpond.state`, `millpond.costs`, `millpond.ticks`: continuous queries, what they hold in memory, what
+they and ticks cost."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
@@ -9,7 +11,7 @@ from millpond.catalog import ContinuousQuery
 from millpond.duration import FOREVER, describe, moment
 from millpond.errors import EngineError
 from millpond.network.engine.watch import FOLDER, underway
-from millpond.network.run.explain import state_rows
+from millpond.network.run.explain import cost_rows, state_rows
 from millpond.network.run.network import Network
 from millpond.system.registry import Reading, Row, SystemHost, system_table, time_seconds, time_text
 
@@ -141,18 +143,44 @@ _PATIENCE = 10.0  # seconds
     ],
 )
 def state(reading: Reading) -> list[Row]:
-    host = reading.host
-    if not host.round.acquire(timeout=_PATIENCE):  # a tick changes what is held
+    with _between_ticks(reading.host, "state") as network:
+        return state_rows(network)
+
+
+@system_table(
+    "costs",
+    "What continuous queries have cost since the process that evaluates them took them up; it does so anew after a restart and "
+    "after ALTER. Only the process that writes the pond has any. Reading it waits for the tick under way.",
+    [
+        ("query", "STRING", "the continuous query or streaming view"),
+        ("table", "STRING", "the table in whose shard it is evaluated; NULL if it is in the pond's own process"),
+        ("shard", "INT", "the shard"),
+        ("manner", "STRING", "how it is evaluated there, as EXPLAIN tells it"),
+        ("evaluations", "BIGINT", "how often its result was computed; instants that are evaluated together count once"),
+        ("rows_in", "BIGINT", "rows looked at for that; a row in the windows of two instants counts twice"),
+        ("rows_out", "BIGINT", "rows sent"),
+        ("seconds", "DOUBLE", "time spent; where queries are batched, that of all counts for the first of them"),
+    ],
+)
+def costs(reading: Reading) -> list[Row]:
+    with _between_ticks(reading.host, "costs") as network:
+        return cost_rows(network)
+
+
+@contextlib.contextmanager
+def _between_ticks(host: SystemHost, what: str) -> Iterator[Network]:
+    """The network while no tick changes what is read of it, with all definitions taken up."""
+    if not host.round.acquire(timeout=_PATIENCE):
         busy = ", ".join(sorted(evaluating(host)))
         raise EngineError(
-            f"state cannot be read while a tick is under way; it was waited for for {_PATIENCE:.0f} seconds",
+            f"{what} cannot be read while a tick is under way; it was waited for for {_PATIENCE:.0f} seconds",
             detail=f"Being evaluated: {busy}." if busy else None,
             hint="Ask again, or drop the query that takes so long.",
         )
     try:
         if host.owned:
             host.network.take_up_definitions()
-        return state_rows(host.network)
+        yield host.network
     finally:
         host.round.release()
 

@@ -14,6 +14,7 @@ other tables; `SHOW` statements and `db.status()` read the same tables.
 SELECT name, frontier, lag_seconds FROM millpond.queries WHERE state = 'running' ORDER BY lag_seconds DESC;
 SELECT q.name, t.name, t.watermark FROM millpond.queries q JOIN millpond.tables t ON q.reads LIKE concat('%', t.name, '%');
 SELECT AVG(seconds), MAX(seconds), SUM(rows) FROM millpond.ticks;
+SELECT query, SUM(seconds) AS seconds FROM millpond.costs GROUP BY query ORDER BY seconds DESC;
 ```
 
 - A system table shows the pond as it is when the statement is planned. Within one statement each is read once.

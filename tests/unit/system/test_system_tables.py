@@ -105,6 +105,24 @@ def test_status_tells_the_same(db: Pond) -> None:
     assert status["pipeline"] is None
 
 
+def test_costs_tell_where_queries_are_evaluated_and_how_often(db: Pond) -> None:
+    """`cars` is counted in the shards and added up in the pond's process; `fast` is a filter in the shards."""
+    found = db.sql("SELECT * FROM millpond.costs").arrow().to_pylist()
+    places = {(row["query"], row["table"], row["shard"]) for row in found}
+    assert places == {("cars", None, None)} | {(name, "r", shard) for name in ("cars", "fast") for shard in (0, 1)}
+    totals = db.sql(
+        "SELECT query, table IS NULL, SUM(rows_in), SUM(rows_out), SUM(evaluations) > 0, SUM(seconds) > 0 "
+        "FROM millpond.costs GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    assert totals.rows() == [  # of the three rows, time has passed two
+        ("cars", False, 2, 2, True, True),
+        ("cars", True, 2, 2, True, True),
+        ("fast", False, 2, 1, True, True),
+    ]
+    db.sql("DROP STREAMING VIEW fast")
+    assert db.sql("SELECT DISTINCT query FROM millpond.costs").rows() == [("cars",)]
+
+
 def test_joins_aggregates_and_ctes(db: Pond) -> None:
     assert db.sql(
         "WITH q AS (SELECT name, reads FROM millpond.queries) "

@@ -1,8 +1,10 @@
-"""What continuous queries hold in memory; EXPLAIN of one: how it is evaluated, and why its next result waits."""
+"""What continuous queries hold in memory and what they have cost; EXPLAIN of one: how it is evaluated, and why its next result
+waits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
@@ -14,6 +16,7 @@ from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.network.run.placement import place
 from millpond.network.strategies import choose
+from millpond.network.strategies.base import Cost
 from millpond.query.binding.uses import Use
 
 
@@ -24,7 +27,7 @@ def state_rows(network: Network) -> list[dict[str, Any]]:
     parts: list[tuple[str | None, int | None, Held]] = []
     if network.evaluator is not None:
         parts.append((None, None, network.evaluator.held()))
-    parts += [(table, n, found) for table, shards in network.held.items() for n, found in shards.items()]
+    parts += [(table, n, found.held) for table, shards in network.shards.items() for n, found in shards.items()]
     for table, shard, part in parts:
         for (holder, what), (count, size) in part.items():
             total = held.setdefault((holder, what, table, shard), [0, 0])
@@ -36,6 +39,20 @@ def state_rows(network: Network) -> list[dict[str, Any]]:
     return rows + [
         {"holder": o.query.name, "what": "results to be fetched", "rows": o.rows, "bytes": o.bytes}
         for o in list(network.outlets.values())
+    ]
+
+
+def cost_rows(network: Network) -> list[dict[str, Any]]:
+    """One row for each query and place where it is evaluated."""
+    parts: list[tuple[str | None, int | None, Mapping[str, tuple[str, Cost]]]] = []
+    if network.evaluator is not None:
+        parts.append((None, None, network.evaluator.costs()))
+    parts += [(table, n, found.costs) for table, shards in network.shards.items() for n, found in shards.items()]
+    return [
+        {"query": query, "table": table, "shard": shard, "manner": manner, **asdict(cost)}
+        for table, shard, costs in parts
+        for query, (manner, cost) in costs.items()
+        if query in network.catalog.queries  # a shard that did nothing since does not know that one was dropped
     ]
 
 

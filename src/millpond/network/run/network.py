@@ -63,8 +63,8 @@ class Network:
         self.state = State()
         self.results = Outlets(host.folder, host.clock, State.from_json)
         self.outlets, self.arrived, self.keeper = self.results.by_name, self.results.arrived, self.results.keeper
-        # By table and shard: what they hold.
-        self.held: dict[str, dict[int, dict[tuple[str, str], tuple[int, int]]]] = {}
+        # By table and number: what the shards told last, without the rows they sent.
+        self.shards: dict[str, dict[int, ShardOutcome]] = {}
         self.ticks = TickLog(host.clock)
         self._abandoned = False
         self._shards_folder: Path = host.folder / "shards"
@@ -164,7 +164,7 @@ class Network:
         self._running.take_up()
         with self.host.work:
             placed = set(self._running.placed.values())
-            self.held = {table: shards for table, shards in self.held.items() if table in placed}
+            self.shards = {table: shards for table, shards in self.shards.items() if table in placed}
             self.results.show(self._running.draft)
 
     def acknowledge(self, query: ContinuousQuery) -> bool:
@@ -256,7 +256,7 @@ class Network:
         """
         self.ticks.mark("shards")
         for outcome in outcomes:
-            self.held.setdefault(outcome.table, {})[outcome.shard] = outcome.held
+            self.shards.setdefault(outcome.table, {})[outcome.shard] = replace(outcome, sent={})
             self._owners[outcome.table, outcome.shard] = outcome.worker
         forget_taken(str(self.host.folder), outcomes)
         if self._running.past is not None:

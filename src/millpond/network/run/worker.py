@@ -158,6 +158,7 @@ class Shard:
             | {s.prepared.query.folder: s.progress for s in strategies},
             self._refused | {s.prepared.query.folder: s.error for s in strategies if s.error is not None},
             self._evaluator.held(),
+            self._evaluator.costs(),
             worker_name(),
         )
 
