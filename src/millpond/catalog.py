@@ -94,13 +94,17 @@ class StreamingTable:
 
 @dataclass(frozen=True)
 class StandardTable:
-    """An ordinary table: kept in the pond, or one in PostgreSQL when `postgres` holds a connection string."""
+    """An ordinary table: kept in the pond, or, if there is an `address`, in another system (`foreign_tables.registry`).
+
+    Then `foreign_kind` says what kind of system that is, and `foreign_name` what the table is called there if not as here.
+    """
 
     name: str
     columns: Schema
     folder: str
-    postgres: str | None = None
-    postgres_table: str | None = None
+    address: str | None = field(default=None, metadata=stored_as("postgres"))
+    foreign_name: str | None = field(default=None, metadata=stored_as("postgres_table"))
+    foreign_kind: str = "postgres"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Config:
     shards          parts a table's rows are split into when it does not say; 0 means one per core, at most 8
     auto_archive    start the pipeline by itself once a table's tail holds a block for every shard
     engine          'auto', or 'duckdb' / 'spark' to force one (for tests and comparisons)
-    privileged      whether statements may define what reaches beyond the pond: sources, tables in PostgreSQL, functions in Python
+    privileged      whether statements may define what reaches beyond the pond: sources, foreign tables, functions in Python
                     and triggers. A server that takes SQL from others turns it off. What is defined already goes on
     statement_length  characters that one call of `sql` may have
     query_time      how long a one-time query may run; 0 is no limit, which is right where its user can press Ctrl-C: a

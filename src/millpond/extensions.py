@@ -1,4 +1,4 @@
-"""Kinds that can be added: what sources and sinks share, which is options and a registry.
+"""Kinds that can be added: what sources, sinks and foreign tables share, which is options and a registry.
 
 A kind is one object: its name in SQL, the options it takes, and a function that opens it. It is found by name in a `Registry`:
 the built-in ones, those that a program has registered, and those of installed packages, by entry point. So a new kind is one

@@ -7,6 +7,7 @@ import pytest
 
 from millpond import catalog_file
 from millpond.catalog import Catalog, Feed, Index, Source, StandardTable, StreamingTable, kind_of
+from millpond.codec import from_json, to_json
 from millpond.errors import CatalogError, CorruptBlock, PondError, UnknownName
 from millpond.schema import Schema
 
@@ -45,6 +46,12 @@ def test_round_trip(tmp_path: Path) -> None:
     assert catalog_file.load(tmp_path) == full()
     catalog_file.save(Catalog(), tmp_path)
     assert catalog_file.load(tmp_path) == Catalog()
+
+
+def test_a_foreign_table_of_a_catalog_without_kinds_is_in_postgres() -> None:
+    data = to_json(full())
+    del data["standard"]["owners"]["foreign_kind"]
+    assert from_json(Catalog, data).standard["owners"] == STANDARD
 
 
 def test_each_change_is_a_version() -> None:

@@ -1,1 +1,1 @@
-"""Tables that live in other systems, one package each."""
+"""Tables that live in other systems. A kind is a package here; `base` says what one promises, `registry` names them."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from millpond.catalog import StandardTable, StreamingTable
 from millpond.event_time import Progress
-from millpond.foreign_tables import postgres
+from millpond.foreign_tables import registry as foreign_tables
 from millpond.query.binding.uses import Use
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
@@ -56,7 +56,7 @@ class TableShelf:
         if isinstance(use.table, StreamingTable):
             table = self._tables.stream(use.table.name)
             return (table.rejected if use.rejected else table.rows).snapshot()
-        if isinstance(use.table, StandardTable) and use.table.postgres is None:
+        if isinstance(use.table, StandardTable) and use.table.address is None:
             return self._tables.standard(use.table).store.snapshot()
         return None
 
@@ -68,6 +68,4 @@ class TableShelf:
 
     def fetch(self, use: Use, columns: list[str], bounds: Bounds) -> pa.Table:
         assert isinstance(use.table, StandardTable)
-        assert use.table.postgres is not None
-        table = use.table.postgres_table or use.table.name
-        return postgres.fetch(use.table.postgres, table, columns, use.table.columns, bounds)
+        return foreign_tables.fetch(use.table, columns, bounds)

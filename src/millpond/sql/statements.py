@@ -48,18 +48,23 @@ class CreateStreamingTable(Statement):
 
 @dataclass(frozen=True)
 class CreateStandardTable(Statement):
-    """`CREATE STANDARD TABLE n (cols)`, `... AS SELECT`, or `... FROM POSTGRES '<dsn>' [TABLE '<name>']`."""
+    """`CREATE STANDARD TABLE n (cols)`, `... AS SELECT`, or `... FROM <kind> '<address>' [TABLE '<name>']`.
+
+    Which kinds there are is not known here. `kind_place` is where the kind is written.
+    """
 
     name: str
     columns: tuple[Column, ...] = ()
     query: exp.Expr | None = None
-    postgres: str | None = None
-    postgres_table: str | None = None
+    kind: str | None = None
+    address: str | None = None
+    foreign_name: str | None = None
     if_not_exists: bool = False
+    kind_place: Span | None = field(default=None, compare=False)
 
     @property
     def privilege(self) -> str | None:
-        return "a table in PostgreSQL" if self.postgres is not None else None
+        return "a foreign table" if self.kind is not None else None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
 from millpond.errors import IntakeError, SqlError, UnsupportedSql, counted
 from millpond.failpoints import reach
-from millpond.foreign_tables import postgres
+from millpond.foreign_tables import registry as foreign_tables
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.result import Result
 from millpond.schema import SEQ, DataType, Schema, with_seq
@@ -83,8 +83,8 @@ def insert_standard(workspace: Workspace, target: StandardTable, rows: Any) -> i
             detail=f"{counted(len(offer.bad), 'row is', 'rows are')} malformed; none was inserted.",
         )
     table = pa.Table.from_batches([offer.batch])
-    if target.postgres is not None:
-        return postgres.insert(target.postgres, target.postgres_table or target.name, table)
+    if target.address is not None:
+        return foreign_tables.insert(target, table)
     with workspace.work:
         return workspace.standard(workspace.catalog.standard_table(target.name)).insert(table)
 
@@ -115,8 +115,9 @@ def _change(
     target = workspace.catalog.relation(statement.table)
     if target is None or isinstance(target, Source):
         raise no_table(workspace, statement.table, statement)
-    if isinstance(target, StandardTable) and target.postgres is not None:
-        raise UnsupportedSql(f'"{target.name}" lives in PostgreSQL', hint="Change its rows there.")
+    if isinstance(target, StandardTable) and target.address is not None:
+        system = foreign_tables.system_of(target)
+        raise UnsupportedSql(f'"{target.name}" lives in {system}', hint="Change its rows there.")
     for name, value in assignments.items():
         column = target.columns.find(name, target.name)
         if isinstance(target, StreamingTable) and name in (target.time_column, *target.shard_by):

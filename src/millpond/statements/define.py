@@ -23,7 +23,7 @@ from millpond.catalog import (
 from millpond.durable import delete_folder
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql, counted
 from millpond.failpoints import reach
-from millpond.foreign_tables import postgres
+from millpond.foreign_tables.registry import FOREIGN_TABLES
 from millpond.result import Result
 from millpond.sources.registry import SOURCES, check_definition
 from millpond.sql import define
@@ -62,17 +62,21 @@ def create_standard(workspace: Workspace, statement: st.CreateStandardTable) -> 
         name = statement.name.lower()
         workspace.catalog.check_free(name)
         rows = None
-        if statement.postgres is not None:
-            columns = postgres.describe(statement.postgres, statement.postgres_table or name)
+        if statement.kind is not None:
+            assert statement.address is not None
+            kind = FOREIGN_TABLES.find(statement.kind, sql=statement.sql, span=statement.kind_place)
+            columns = kind.describe(statement.address, statement.foreign_name or name)
         elif statement.query is not None:
             rows = ask(workspace, plan_query(workspace, as_query(statement.query), statement.sql))
             columns = define.folded(schema_of(rows.schema).columns)
         else:
             columns = define.folded(statement.columns)
-        table = StandardTable(
-            name, columns, folder_name(name, workspace.catalog.made), statement.postgres, statement.postgres_table
-        )
-        if table.postgres is None:
+        table = StandardTable(name, columns, folder_name(name, workspace.catalog.made))
+        if statement.kind is not None:
+            table = replace(
+                table, address=statement.address, foreign_name=statement.foreign_name, foreign_kind=statement.kind
+            )
+        else:
             StandardStore.create(workspace.folder, table, workspace.clock)
             if rows is not None:
                 StandardStore(workspace.folder, table, workspace.clock).insert(
@@ -158,7 +162,7 @@ def drop(workspace: Workspace, statement: st.Drop) -> Result:
         workspace.tables.forget(found.name)
         if isinstance(found, StreamingTable):
             workspace.rounds.delete_folder(workspace.folder / "tables" / found.folder)
-        elif isinstance(found, StandardTable) and found.postgres is None:
+        elif isinstance(found, StandardTable) and found.address is None:
             workspace.rounds.delete_folder(workspace.folder / "standard" / found.folder)
     return Result(message=f'{kind_of(found)} "{found.name}" dropped')
 
@@ -235,7 +239,7 @@ def alter(workspace: Workspace, statement: st.AlterTable) -> Result:
 
 def _alter_standard(workspace: Workspace, statement: st.AlterTable) -> Result:
     table = workspace.catalog.standard_table(statement.name)
-    if table.postgres is not None or not statement.add_columns:
+    if table.address is not None or not statement.add_columns:
         raise UnsupportedSql(
             f'standard table "{table.name}" can only get new columns', sql=statement.sql, span=statement.span
         )

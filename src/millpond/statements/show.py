@@ -15,7 +15,7 @@ from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.system.queries import QUERY, VIEW
 from millpond.system.registry import Reading, system_tables
-from millpond.system.tables import POSTGRES, STANDARD, STREAMING
+from millpond.system.tables import FOREIGN, STANDARD, STREAMING
 
 if TYPE_CHECKING:
     from millpond.workspace.workspace import Workspace
@@ -37,7 +37,7 @@ _QUERIES = (
 SHOWN = {
     "tables": Shown("tables", _TABLES),
     "streaming tables": Shown("tables", _TABLES, {"kind": (STREAMING,)}),
-    "standard tables": Shown("tables", _TABLES, {"kind": (STANDARD, POSTGRES)}),
+    "standard tables": Shown("tables", _TABLES, {"kind": (STANDARD, FOREIGN)}),
     "rejected": Shown("tables", ("name", "late", "ahead", "malformed"), {"kind": (STREAMING,)}),
     "indexes": Shown("indexes", ("name", "table", "columns")),
     "sources": Shown("sources", ("name", "kind", "location", "format")),

@@ -12,7 +12,7 @@ from millpond.schema import Schema
 from millpond.system.registry import Reading, Row, definitions, system_table, time_seconds, time_text
 from millpond.table.stream import StreamTable
 
-STREAMING, STANDARD, POSTGRES = "streaming table", "standard table", "PostgreSQL table"
+STREAMING, STANDARD, FOREIGN = "streaming table", "standard table", "foreign table"
 
 
 @system_table(
@@ -20,8 +20,12 @@ STREAMING, STANDARD, POSTGRES = "streaming table", "standard table", "PostgreSQL
     "The streaming and standard tables of the pond. Columns from `watermark` on are NULL for standard tables.",
     [
         ("name", "STRING", "its name"),
-        ("kind", "STRING", "`streaming table`, `standard table` or `PostgreSQL table`"),
-        ("rows", "BIGINT", "how many rows it has; NULL for a PostgreSQL table, which is not counted"),
+        (
+            "kind",
+            "STRING",
+            "`streaming table`, `standard table`, or `foreign table` for a standard table in another system",
+        ),
+        ("rows", "BIGINT", "how many rows it has; NULL for a foreign table, which is not counted"),
         ("watermark", "STRING", "the event time below which the table is complete, as its time column shows it"),
         ("watermark_seconds", "DOUBLE", "the same as a number: seconds since 1970 for a TIMESTAMP"),
         ("range", "STRING", "how long rows are kept; `forever` without RANGE"),
@@ -83,8 +87,8 @@ def _streaming(table: StreamTable) -> Row:
 
 
 def _standard(reading: Reading, table: StandardTable) -> Row:
-    if table.postgres is not None:
-        return {"name": table.name, "kind": POSTGRES}
+    if table.address is not None:
+        return {"name": table.name, "kind": FOREIGN}
     row: Row = {"name": table.name, "kind": STANDARD}
     try:
         store = reading.host.standard(table).store

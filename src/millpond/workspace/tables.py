@@ -126,7 +126,7 @@ class OpenTables:
         for standard in self._standards.values():
             standard.refresh()
         for definition in self._catalog().standard.values():
-            if definition.postgres is None:
+            if definition.address is None:
                 with contextlib.suppress(PondError):  # whoever asks it will be told
                     self.standard(definition).store.delete_strays(self._clock.micros() / 1e6)
         for table in self.streams().values():

@@ -15,7 +15,7 @@ from millpond.sql.parser import parse
 PRIVILEGED = {
     "CREATE SOURCE f (a INT) FROM FILES '/tmp'": "a source",
     "CREATE SOURCE f (a INT) FROM SOCKET 'localhost:1'": "a source",
-    "CREATE STANDARD TABLE p FROM POSTGRES 'postgresql://localhost/x'": "a table in PostgreSQL",
+    "CREATE STANDARD TABLE p FROM POSTGRES 'postgresql://localhost/x'": "a foreign table",
     "CREATE FUNCTION f(a INT) RETURNS INT AS PYTHON 'os:getpid'": "a function in Python",
     "CREATE AGGREGATE f(a INT) RETURNS INT AS PYTHON 'os:getpid'": "a function in Python",
     "CREATE TABLE FUNCTION f(a INT) RETURNS (b INT) AS PYTHON 'os:getpid'": "a function in Python",
@@ -81,7 +81,7 @@ def test_ordinary_statements_need_no_privilege(tmp_path: Path) -> None:
 
 def test_every_statement_with_a_place_outside_is_privileged() -> None:
     """A new kind of statement that names a module, an address or a path must say so."""
-    outside = {"location", "postgres", "python", "target"}
+    outside = {"location", "address", "python", "target"}
     kinds = [k for k in vars(st).values() if inspect.isclass(k) and issubclass(k, st.Statement)]
     naming = {k for k in kinds if outside & set(getattr(k, "__dataclass_fields__", ()))}
     assert naming == {type(parse(sql)[0]) for sql in PRIVILEGED}

@@ -68,10 +68,10 @@ class DefinitionReader(QueryReader):
         if self.accept("AS"):
             parts["query"] = self.query("AS")
         elif self.accept("FROM"):
-            self.expect("POSTGRES", after="FROM")
-            parts["postgres"] = self.text("the address of a database, as a text")
+            parts["kind"], parts["kind_place"] = self.kind("a kind of foreign table after FROM, such as POSTGRES")
+            parts["address"] = self.text("the address of a database, as a text")
             if self.accept("TABLE"):
-                parts["postgres_table"] = self.text("the name of its table, as a text")
+                parts["foreign_name"] = self.text("the name of its table, as a text")
         elif self.at("("):
             parts["columns"] = self.column_list()
             self.nullable()

@@ -201,7 +201,7 @@ class Parts(TokenCursor):
         return read
 
     def kind(self, expected: str) -> tuple[str, Span]:
-        """A word that names a kind of source or sink, and its place. Which ones there are is not the parser's business."""
+        """A word that names a kind of source, sink or foreign table, and its place. The parser does not know which there are."""
         if not self.at_word():
             raise self.unexpected(expected)
         self.index += 1
