@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
-from millpond.errors import IntakeError, SqlError, UnsupportedSql, counted
+from millpond.errors import IntakeError, UnsupportedSql, counted
 from millpond.failpoints import reach
 from millpond.foreign_tables import registry as foreign_tables
 from millpond.ingest.intake import Receipt, warn_malformed
@@ -21,7 +21,7 @@ from millpond.sql.literals import LiteralRows
 from millpond.statements.ask import ask, plan_query
 from millpond.statements.define import no_table
 from millpond.statements.feed import create_feed, reads_source
-from millpond.statements.values import as_query, givable
+from millpond.statements.values import as_query, check_number, wanted_columns
 from millpond.table.rewrite import Change, rewrite, with_values, without_rows
 from millpond.table.store import Store
 
@@ -40,19 +40,12 @@ def insert(workspace: Workspace, statement: st.Insert) -> Result:
     query = as_query(statement.query)
     if reads_source(workspace, query):
         return create_feed(workspace, statement, target, query)
-    wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
+    wanted = wanted_columns(target, statement)
     _type_nulls(query, [target.columns.find(c, target.name).type for c in wanted])
     rows = ask(workspace, plan_query(workspace, query, statement.sql))
     if statement.rows is not None:
         rows = _typed(statement.rows, rows.schema)
-    if rows.num_columns != len(wanted):
-        raise SqlError(
-            f"{counted(rows.num_columns, 'value is', 'values are')} offered for "
-            f'{counted(len(wanted), "column")} of "{target.name}"',
-            detail=f"The columns are: {', '.join(wanted)}.",
-            sql=statement.sql,
-            span=statement.span,
-        )
+    check_number(rows.num_columns, wanted, target, statement)
     rows = rows.rename_columns(wanted)
     if isinstance(target, StandardTable):
         count = insert_standard(workspace, target, rows)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.catalog import Feed, StandardTable, StreamingTable, folder_name
-from millpond.errors import CatalogError, EngineError, SqlError, UnsupportedSql, counted
+from millpond.errors import CatalogError, EngineError, UnsupportedSql
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound
 from millpond.query.local import with_relations
@@ -19,7 +19,7 @@ from millpond.sql.dialect import tokenize
 from millpond.sql.parameters import marks_in
 from millpond.sql.parser import parse
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
-from millpond.statements.values import as_query, givable
+from millpond.statements.values import as_query, check_number, wanted_columns
 
 if TYPE_CHECKING:
     from millpond.workspace.workspace import Workspace
@@ -62,15 +62,8 @@ def create_feed(
                 span=statement.span,
             )
     source = next(iter(bound.uses.values())).table
-    wanted = [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
-    if len(bound.tree.named_selects) != len(wanted):
-        raise SqlError(
-            f"{counted(len(bound.tree.named_selects), 'value is', 'values are')} offered for "
-            f'{counted(len(wanted), "column")} of "{target.name}"',
-            detail=f"The columns are: {', '.join(wanted)}.",
-            sql=statement.sql,
-            span=statement.span,
-        )
+    wanted = wanted_columns(target, statement)
+    check_number(len(bound.tree.named_selects), wanted, target, statement)
     name = f"{target.name}_from_{source.name}"
     text = statement.sql[statement.span.start : statement.span.end]
     with workspace.work:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from millpond.catalog import StandardTable, StreamingTable
-
-if TYPE_CHECKING:
-    pass
+from millpond.errors import SqlError, counted
+from millpond.sql import statements as st
 
 
 def givable(target: StreamingTable | StandardTable) -> list[str]:
     if isinstance(target, StreamingTable) and target.implicit_time:
         return target.explicit.names
     return target.columns.names
+
+
+def wanted_columns(target: StreamingTable | StandardTable, statement: st.Insert) -> list[str]:
+    """The columns that an INSERT gives values for."""
+    return [target.columns.find(c, target.name).name for c in statement.columns] or givable(target)
+
+
+def check_number(offered: int, wanted: list[str], target: StreamingTable | StandardTable, statement: st.Insert) -> None:
+    """Refuse an INSERT that offers more or fewer values than it names columns."""
+    if offered != len(wanted):
+        raise SqlError(
+            f"{counted(offered, 'value is', 'values are')} offered for "
+            f'{counted(len(wanted), "column")} of "{target.name}"',
+            detail=f"The columns are: {', '.join(wanted)}.",
+            sql=statement.sql,
+            span=statement.span,
+        )
 
 
 def as_query(node: exp.Expr) -> exp.Expr:

@@ -19,7 +19,7 @@ from pyarrow import csv
 from millpond.arrow import arrow_schema, arrow_type
 from millpond.schema import Schema
 from millpond.sources.formats.convert import NAIVE, convert, not_a
-from millpond.sources.formats.lines import CR, LF, QUOTE, Bytes, LineRows, Parsed, Places, cut, line_ends, without
+from millpond.sources.formats.lines import CR, LF, QUOTE, Bytes, LineRows, Parsed, Places, cut, line_ends
 from millpond.sources.options import LineOptions
 
 _BLOCK = 1 << 20  # Arrow parses blocks in parallel; below two of them a second thread costs more than it gives
@@ -70,7 +70,7 @@ class CsvLines:
             rows = cut(data, numbers, physical, physical, tail=whole)
         else:
             rows = self._split_quoted(data, numbers, physical, whole)
-        return without(rows, rows.ends == rows.starts)
+        return rows.without(rows.ends == rows.starts)
 
     def _split_quoted(self, data: bytes, numbers: Bytes, physical: Places, whole: bool) -> LineRows:
         quotes = np.flatnonzero(numbers == QUOTE)

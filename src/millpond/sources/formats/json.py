@@ -23,7 +23,7 @@ from pyarrow import json as arrow_json
 from millpond.arrow import arrow_schema
 from millpond.schema import Column, Schema
 from millpond.sources.formats.convert import convert, not_a
-from millpond.sources.formats.lines import LineRows, Parsed, cut, line_ends, without
+from millpond.sources.formats.lines import LineRows, Parsed, cut, line_ends
 from millpond.sources.options import LineOptions
 
 _OPEN, _CLOSE = b"{"[0], b"}"[0]
@@ -65,7 +65,7 @@ class JsonLines:
         if len(rows):
             for i in np.flatnonzero(~blank & (numbers[np.minimum(rows.starts, len(numbers) - 1)] != _OPEN)):
                 blank[i] = not rows.bytes_of(int(i)).strip(b" \t\r")
-        return without(rows, blank)
+        return rows.without(blank)
 
     def parse(self, rows: LineRows) -> Parsed:
         table = self._parse_quickly(rows)

@@ -58,14 +58,21 @@ class LineRows:
         return len(self.starts)
 
     def part(self, start: int, stop: int) -> LineRows:
-        run = slice(start, stop)
+        return self._only(slice(start, stop))
+
+    def without(self, blank: npt.NDArray[np.bool_]) -> LineRows:
+        """All but the blank ones."""
+        return self._only(~blank) if blank.any() else self
+
+    def _only(self, which: slice | npt.NDArray[np.bool_]) -> LineRows:
+        """These rows, in the same data."""
         return replace(
             self,
-            starts=self.starts[run],
-            ends=self.ends[run],
-            after=self.after[run],
-            lines=self.lines[run],
-            lines_after=self.lines_after[run],
+            starts=self.starts[which],
+            ends=self.ends[which],
+            after=self.after[which],
+            lines=self.lines[which],
+            lines_after=self.lines_after[which],
         )
 
     def chosen(self, which: Places) -> LineRows:
@@ -152,21 +159,6 @@ def cut(data: bytes, numbers: Bytes, breaks: Places, physical: Places, *, tail: 
         lines_after = lines + 1
     rest_lines = int(np.searchsorted(physical, rest, side="right"))
     return LineRows(data, starts, ends, breaks, lines, lines_after, rest, rest_lines, joined)
-
-
-def without(rows: LineRows, blank: npt.NDArray[np.bool_]) -> LineRows:
-    """`rows` but for the blank ones."""
-    if not blank.any():
-        return rows
-    keep = ~blank
-    return replace(
-        rows,
-        starts=rows.starts[keep],
-        ends=rows.ends[keep],
-        after=rows.after[keep],
-        lines=rows.lines[keep],
-        lines_after=rows.lines_after[keep],
-    )
 
 
 def broken_line(data: bytes, reason: str) -> LineRows:

@@ -76,7 +76,7 @@ def between(node: exp.Between, tr: Translator) -> Value:
     only(node, "this", "low", "high")
     value = tr.value(node.this)
     low, high = compare(">=", value, tr.value(node.args["low"])), compare("<=", value, tr.value(node.args["high"]))
-    return _all_of([low, high])
+    return _joined([low, high], "AND", decided="FALSE")
 
 
 def flat(node: exp.And | exp.Or) -> list[exp.Expression]:
@@ -86,30 +86,23 @@ def flat(node: exp.And | exp.Or) -> list[exp.Expression]:
 
 
 def conjunction(node: exp.And, tr: Translator) -> Value:
-    return _all_of([condition(part, tr) for part in flat(node)])
-
-
-def _all_of(values: list[Value]) -> Value:
-    parts: list[str] = []
-    for i, value in enumerate(values):
-        if value.raises and i:
-            before = " AND ".join(each.sql for each in values[:i])
-            parts.append(f"CASE WHEN ({before}) IS NOT FALSE THEN {value.sql} ELSE FALSE END")
-        else:
-            parts.append(value.sql)
-    return Value(f"({' AND '.join(parts)})", BOOLEAN, any(value.raises for value in values))
+    return _joined([condition(part, tr) for part in flat(node)], "AND", decided="FALSE")
 
 
 def disjunction(node: exp.Or, tr: Translator) -> Value:
-    values = [condition(part, tr) for part in flat(node)]
+    return _joined([condition(part, tr) for part in flat(node)], "OR", decided="TRUE")
+
+
+def _joined(values: list[Value], operator: str, *, decided: str) -> Value:
+    """Conditions with AND or OR between them. One that may raise is not asked where those before it have `decided`."""
     parts: list[str] = []
     for i, value in enumerate(values):
         if value.raises and i:
-            before = " OR ".join(each.sql for each in values[:i])
-            parts.append(f"CASE WHEN ({before}) IS NOT TRUE THEN {value.sql} ELSE TRUE END")
+            before = f" {operator} ".join(each.sql for each in values[:i])
+            parts.append(f"CASE WHEN ({before}) IS NOT {decided} THEN {value.sql} ELSE {decided} END")
         else:
             parts.append(value.sql)
-    return Value(f"({' OR '.join(parts)})", BOOLEAN, any(value.raises for value in values))
+    return Value(f"({f' {operator} '.join(parts)})", BOOLEAN, any(value.raises for value in values))
 
 
 def opposite(node: exp.Not, tr: Translator) -> Value:
