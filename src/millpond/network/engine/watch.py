@@ -108,6 +108,24 @@ class Evaluation:
             )
 
 
+class Watching:
+    """`with watch.over(...) as evaluation`: a class, because a tick of a thousand queries has a thousand of them."""
+
+    __slots__ = ("_evaluation", "_outer", "_watch")
+
+    def __init__(self, watch: Watch, evaluation: Evaluation) -> None:
+        self._watch = watch
+        self._evaluation = evaluation
+        self._outer: Evaluation | None = None
+
+    def __enter__(self) -> Evaluation:
+        self._outer = self._watch.change(self._evaluation)
+        return self._evaluation
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.change(self._outer)
+
+
 class Watch:
     """Of one evaluator; only its thread calls `over`. `ends_process`: this process may be ended, another takes its place."""
 
@@ -123,23 +141,22 @@ class Watch:
         self._told: set[str] = set()
         self._stopped: str | None = None
 
-    @contextmanager
-    def over(self, query: str, key: str) -> Iterator[Evaluation]:
+    def over(self, query: str, key: str) -> Watching:
         """Watch an evaluation of `query`; `key` names its definition and is never used for another.
 
         One inside another takes its place until it ends, as when many queries are asked together.
         """
-        outer = self._current
-        evaluation = Evaluation(query, key, self._limit, self._clock)
-        self._current = evaluation
-        if self._stopped is not None:
-            evaluation.cancel(self._stopped)
-        if not self._begun.is_set():
-            self._begin()
-        try:
-            yield evaluation
-        finally:
-            self._current = outer
+        return Watching(self, Evaluation(query, key, self._limit, self._clock))
+
+    def change(self, evaluation: Evaluation | None) -> Evaluation | None:
+        """Another evaluation is under way now, or none. The one before."""
+        before, self._current = self._current, evaluation
+        if evaluation is not None:
+            if self._stopped is not None:
+                evaluation.cancel(self._stopped)
+            if not self._begun.is_set():
+                self._begin()
+        return before
 
     def stop(self, reason: str) -> None:
         """Cancel what is being evaluated, and every evaluation that follows."""

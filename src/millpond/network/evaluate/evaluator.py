@@ -24,7 +24,7 @@ from millpond.catalog import ContinuousQuery, StreamingTable
 from millpond.errors import InternalError, MillpondError
 from millpond.event_time import NEVER, Progress
 from millpond.network.engine.engine import Engine
-from millpond.network.engine.watch import Watch, definition_key
+from millpond.network.engine.watch import Evaluation, Watch, definition_key
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import CheckpointWindow, Scribe
 from millpond.network.state.history import History
@@ -131,7 +131,7 @@ class Evaluator:
         began = time.perf_counter()
         before = strategy.progress
         try:
-            with self._watched(strategy.prepared.query):
+            with self._watched(strategy.prepared.query) as self.engine.evaluation:
                 if strategy.progress.frontier is None:
                     strategy.begin(span[0])
                 found = strategy.advance(*span)
@@ -145,24 +145,19 @@ class Evaluator:
             strategy.error = str(_internal_error(strategy.prepared.query.users_name, error))
             strategy.progress = before
             return None
+        finally:
+            self.engine.evaluation = None
         cost = strategy.cost
         cost.seconds += time.perf_counter() - began
         if found is not None:
             cost.rows_out += found.num_rows
         return found
 
-    @contextlib.contextmanager
-    def _watched(self, query: ContinuousQuery) -> Iterator[None]:
+    def _watched(self, query: ContinuousQuery) -> contextlib.AbstractContextManager[Evaluation | None]:
         """Questions to the engine are those of this query: it can be told who takes long, and stopped."""
         if self._watch is None:
-            yield
-            return
-        with self._watch.over(query.users_name, definition_key(query.folder, query.revision)) as evaluation:
-            self.engine.evaluation = evaluation
-            try:
-                yield
-            finally:
-                self.engine.evaluation = None
+            return contextlib.nullcontext()
+        return self._watch.over(query.users_name, definition_key(query.folder, query.revision))
 
     def _hand_on(self, strategy: Strategy, found: pa.Table | None, inlet: Inlet) -> None:
         """Give what a query sent to those who read it. A query that has not begun yet has the time of what it reads."""
@@ -237,7 +232,7 @@ class Evaluator:
             for held in strategy.state():
                 if id(held.thing) not in seen:
                     seen.add(id(held.thing))
-                    found[query.users_name, held.description] = (held.rows, held.bytes)
+                    found[query.users_name, held.description] = held.size()
         return found
 
     def costs(self) -> dict[str, tuple[str, Cost]]:

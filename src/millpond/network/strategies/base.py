@@ -73,9 +73,9 @@ class Held:
     """Something that a strategy holds. Several strategies may hold the same `thing`; it is counted once."""
 
     description: str
-    rows: int
-    bytes: int
     thing: Any
+    size: Callable[[], tuple[int, int]]
+    """Its rows and bytes; counting them takes time."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,9 @@ class PartitionedWindow:
     rows: KeyedRows
     upto: int
 
+    def size(self) -> tuple[int, int]:
+        return self.rows.rows, self.rows.bytes
+
 
 class InstantStrategy(Strategy):
     name = "instants"
@@ -314,9 +317,10 @@ class InstantStrategy(Strategy):
     def state(self) -> Iterator[Held]:
         for number, slots in enumerate(self._slots.values()):
             what = f"partitioned window{f' {number + 1}' if number else ''}, {counted(slots.rows.slots.size, 'key')}"
-            yield Held(what, slots.rows.rows, slots.rows.bytes, slots)
+            yield Held(what, slots, slots.size)
         if self._before is not None:
-            yield Held("result at the last instant", self._before.num_rows, self._before.nbytes, self._before)
+            before = self._before
+            yield Held("result at the last instant", before, lambda: (before.num_rows, before.nbytes))
 
     def checkpoints(self) -> Iterator[Checkpoint]:
         for use in self.prepared.streams:

@@ -219,4 +219,4 @@ class GroupedStrategy(Strategy):
     def state(self) -> Iterator[Held]:
         groups = self._groups
         if groups is not None:
-            yield Held(f"{self.holds} of {counted(groups.rows, 'group')}", groups.rows, groups.bytes, groups)
+            yield Held(f"{self.holds} of {counted(groups.rows, 'group')}", groups, lambda: (groups.rows, groups.bytes))

@@ -70,9 +70,8 @@ class KeyedStrategy(SelectStrategy):
     def state(self) -> Iterator[Held]:
         if self._window is not None:
             rows = self._window.rows
-            yield Held(
-                f"partitioned window, {counted(rows.slots.size, 'key')}, shared", rows.rows, rows.bytes, self._window
-            )
+            what = f"partitioned window, {counted(rows.slots.size, 'key')}, shared"
+            yield Held(what, self._window, lambda: (rows.rows, rows.bytes))
 
     def checkpoints(self) -> Iterator[Checkpoint]:
         use = self.prepared.streams[0]

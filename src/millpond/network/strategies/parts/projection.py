@@ -84,15 +84,16 @@ class Projection:
         """Tells which rows fulfil WHERE; None if only the engine can."""
         return compile_condition(self.where)
 
-    def stamped(self, engine: Engine, batch: SeenRows, schema: pa.Schema) -> pa.Table:
-        """What is selected, with the moments of the rows as the last column; it has this `schema`."""
+    def stamped(self, engine: Engine, batch: SeenRows, nothing: pa.Table) -> pa.Table:
+        """What is selected, with the moments of the rows as the last column; `nothing` is a table of that schema."""
         if not batch.size:
-            return schema.empty_table()
+            return nothing
         places = None
         if self.where is not None and self.predicate is not None:
             places = np.flatnonzero(self.predicate(batch.columns))
             if not len(places):
-                return schema.empty_table()
+                return nothing
+        schema = nothing.schema
         moments = pa.array(batch.moments if places is None else batch.moments[places])
         stamps = moments.cast(schema.field(INSTANT).type)
         if self.predicate is not None and self.plain is not None:

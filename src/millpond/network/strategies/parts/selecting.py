@@ -57,7 +57,7 @@ class SelectStrategy(Strategy):
         self._projection = projection
 
     def prepare(self) -> None:
-        self._schema = arrow_schema(self.prepared.query.columns)
+        self._nothing = arrow_schema(self.prepared.query.columns).empty_table()  # made once: it is the usual answer
 
     @abstractmethod
     def _visible(self, begin: int, frontier: int) -> tuple[Arrived | Side, Side | None]:
@@ -78,9 +78,9 @@ class SelectStrategy(Strategy):
 
     def _difference(self, now: Arrived | Side, before: Side | None) -> pa.Table:
         engine = self.context.engine
-        found = self._projection.stamped(engine, now, self._schema)
+        found = self._projection.stamped(engine, now, self._nothing)
         if before is not None and found.num_rows:
-            found = beyond(engine, found, self._projection.stamped(engine, before, self._schema))
+            found = beyond(engine, found, self._projection.stamped(engine, before, self._nothing))
             found = found.take(pa.array(np.argsort(event_times(found, INSTANT), kind="stable")))
         return found
 
