@@ -260,11 +260,18 @@ class IntakeError(MillpondError, ValueError):
 
 
 class ResultsGone(MillpondError, LookupError):
-    """A client comes back for results that are no longer kept."""
+    """A client comes for results that are no longer kept, or are lost with damaged files."""
 
     code = "results_gone"
 
-    def __init__(self, query: str, position: int, first: int) -> None:
+    def __init__(self, query: str, position: int, first: int, *, lost: bool = False) -> None:
+        if lost:
+            super().__init__(
+                f'results of "{query}" after position {position} are lost',
+                detail=f"Files of the pond were deleted or damaged. The next one that is there is number {first}.",
+                hint=f"Go on with after={first - 1}, or restore the files from a copy.",
+            )
+            return
         super().__init__(
             f'results of "{query}" after position {position} are no longer kept',
             detail=f"The oldest one kept is number {first}.",

@@ -188,7 +188,7 @@ class Pond(ProcessBound):
         """A cursor over the results of a continuous query: `fetch` gives what is new since the last time.
 
         Without `after` or `since` it starts with the oldest result that is kept. Keep its `position` to continue later, in
-        this process or another.
+        this process or another. Results that are lost or no longer kept are not skipped in silence: `fetch` raises `ResultsGone`.
 
         >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t")
         >>> _ = db.sql("CREATE CONTINUOUS QUERY orders AS SELECT page FROM clicks [NOW] WHERE page = '/order' SAMPLE REALTIME")
@@ -201,7 +201,9 @@ class Pond(ProcessBound):
         """
         self._workspace.check_open()
         self._workspace.refresh()
-        return self._workspace.cursor(query, -1 if after is None and since is None else after, since)
+        if after is None and since is None:
+            return self._workspace.cursor_from_oldest(query)
+        return self._workspace.cursor(query, after, since)
 
     def on(self, query: str, do: Callable[[dict[str, Any]], object] | str) -> None:
         """From now on hand each result row of a continuous query to `do`, in order and at least once.

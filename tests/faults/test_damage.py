@@ -24,7 +24,7 @@ from deltalake.exceptions import DeltaError
 
 import millpond
 from millpond import Pond
-from millpond.errors import CorruptBlock, NotAPond, PondError, SecondWriter
+from millpond.errors import CorruptBlock, NotAPond, PondError, ResultsGone, SecondWriter
 from millpond.sealed import seal
 from millpond.table.log import Frame, LogReader, list_segments
 from tests.faults.ledger import open_pond, wait_until
@@ -633,8 +633,17 @@ def results(pond: Path) -> Path:
     return pond / "results"
 
 
-def numbers(db: Pond) -> list[int]:
-    return db.resume("q").fetch().arrow().column("_seq").to_pylist()  # type: ignore[no-any-return]
+def numbers(db: Pond, after: int | None = None) -> list[int]:
+    return db.resume("q", after=after).fetch().arrow().column("_seq").to_pylist()  # type: ignore[no-any-return]
+
+
+def damage(folder: Path, *frames: int) -> None:
+    """Change a bit in frames of the last file of the result log."""
+    path = max(folder.glob("*.results"))
+    whole = path.read_bytes()
+    places = [at for at in range(len(whole)) if whole[at : at + 4] == b"MPRF"]
+    for frame in frames:
+        flip(path, places[frame] + 40)
 
 
 def cut_last(folder: Path, count: int = 1) -> None:
@@ -671,8 +680,18 @@ def test_a_missing_end_of_the_result_log(pond: Path, results: Path, how: str) ->
             shown = db.sql("SHOW CONTINUOUS QUERIES").arrow()
             problems = dict(zip(shown["name"].to_pylist(), shown["problem"].to_pylist(), strict=True))
             assert problems["q"] == primary
-            came = db.resume("q").fetch().arrow()
-            assert next(n for n in came.column("_seq").to_pylist() if n >= known) == 30
+            cursor = db.resume("q")
+            if known:  # what was before it can be read
+                assert cursor.fetch().arrow().column("_seq").to_pylist() == list(range(known))
+            with pytest.raises(ResultsGone) as told:
+                cursor.fetch()
+            assert str(told.value) == (
+                f'results of "q" after position {known - 1} are lost\n'
+                "Detail: Files of the pond were deleted or damaged. The next one that is there is number 30.\n"
+                "Hint: Go on with after=29, or restore the files from a copy."
+            )
+            came = db.resume("q", after=29).fetch().arrow()
+            assert came.column("_seq").to_pylist()[0] == 30
             # Rows that are still in memory are evaluated again; else the query goes on with the present.
             assert came.column("id").to_pylist()[-1] == 40
             assert ids(db, "u") == list(range(30))
@@ -697,20 +716,112 @@ def test_a_torn_end_of_the_result_log_is_ordinary(pond: Path, results: Path) -> 
 
 
 def test_a_damaged_frame_in_the_middle_of_the_result_log(pond: Path, results: Path) -> None:
-    path = max(results.glob("*.results"))
-    whole = path.read_bytes()
-    frames = [at for at in range(len(whole)) if whole[at : at + 4] == b"MPRF"]
-    flip(path, frames[-2] + 40)
+    damage(results, -2)
     with open_pond(pond) as db:
         assert db.status()["queries"]["q"]["problem"].splitlines()[0] == (
             "results 10 to 19 are missing from the result log"
         )
         assert db.status()["queries"]["none"]["problem"] is None
-        assert numbers(db) == list(range(20, 30))
+        assert numbers(db, after=19) == list(range(20, 30))
         db.append("r", [{"at": 40, "id": 40}])
         db.advance("r", 50)
         db.tick()
-        assert numbers(db) == list(range(20, 31))
+        assert numbers(db, after=19) == list(range(20, 31))
+
+
+def test_a_damaged_frame_hides_no_intact_frame_before_it(pond: Path, results: Path) -> None:
+    """Results before it are read, as rows and by number; whoever comes to the lost ones is told, and can go on."""
+    damage(results, -2)
+    for _ in range(2):
+        with open_pond(pond) as db:
+            cursor = db.resume("q")
+            assert cursor.fetch().arrow().column("_seq").to_pylist() == list(range(10))
+            with pytest.raises(ResultsGone, match="after position 9 are lost"):
+                cursor.fetch()
+            with pytest.raises(ResultsGone, match="number 20"):
+                db.resume("q", since=10).fetch()
+            assert numbers(db, after=19) == list(range(20, 30))
+            assert ids(db, "q") == [*range(10), *range(20, 30)]
+            db.archive()
+
+
+def test_every_gap_of_the_result_log_is_named(pond: Path, results: Path) -> None:
+    """The message about a later gap does not take the place of that about an earlier one."""
+    with open_pond(pond) as db:
+        for at in (40, 50):
+            db.append("r", [{"at": at, "id": at}])
+            db.advance("r", at + 5)
+            db.tick()
+    damage(results, -4, -2)
+    with open_pond(pond) as db:
+        assert db.status()["queries"]["q"]["problem"].splitlines()[0] == (
+            "results 10 to 19, 30 to 30 are missing from the result log"
+        )
+        assert numbers(db) == list(range(10))
+        assert numbers(db, after=19) == list(range(20, 30))
+        assert numbers(db, after=30) == [31]
+
+
+def test_a_gap_of_the_result_log_is_acknowledged_for_good(pond: Path, results: Path) -> None:
+    damage(results, -2)
+    with open_pond(pond) as db:
+        assert "acknowledged" in str(db.sql("RESUME CONTINUOUS QUERY q").message)
+    for _ in range(2):
+        with open_pond(pond) as db:
+            db._workspace.own()
+            assert db.status()["queries"]["q"]["problem"] is None
+
+
+def test_lost_results_move_to_files_around_the_gap(pond: Path, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damage(results, -2)
+    monkeypatch.setattr("millpond.results.outlet.KEPT_BYTES", 100)
+    with open_pond(pond) as db:
+        for at in (40, 50):
+            db.append("r", [{"at": at, "id": at}])
+            db.advance("r", at + 5)
+            db.tick()
+            assert db._workspace.network.keeper.settle()
+        assert db._workspace.network.outlet("q").archive.position > 20  # type: ignore[union-attr]
+    with open_pond(pond) as db:
+        assert numbers(db) == list(range(10))
+        assert numbers(db, after=19) == list(range(20, 32))
+        assert ids(db, "q") == [*range(10), *range(20, 30), 40, 50]
+
+
+def test_a_subscriber_that_begins_at_the_start_is_told_of_lost_results(
+    pond: Path, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millpond.results.log.ResultLog.__init__.__kwdefaults__", {"segment_bytes": 1, "segments": 8})
+    with open_pond(pond) as db:
+        db.append("r", [{"at": 40, "id": 40}])
+        db.advance("r", 45)
+        db.tick()
+    min(results.glob("*.results")).unlink()
+    for _ in range(2):
+        with open_pond(pond) as db:
+            for how in ({}, {"after": -1}, {"since": 0}):
+                with pytest.raises(ResultsGone, match="after position -1 are lost"):
+                    db.resume("q", **how).fetch()  # type: ignore[arg-type]
+            assert numbers(db, after=29) == [30]
+            db._workspace.own()
+    with open_pond(pond) as db:
+        db.sql("RESUME CONTINUOUS QUERY q")
+        assert numbers(db) == [30]
+        with pytest.raises(ResultsGone):  # a position is a claim to have everything behind it
+            db.resume("q", after=-1).fetch()
+    with open_pond(pond) as db:
+        assert numbers(db) == [30]
+
+
+def test_a_damaged_first_frame_of_the_oldest_file_of_the_result_log(pond: Path, results: Path) -> None:
+    """What comes after it does not look like the beginning of the log."""
+    path = min(results.glob("*.results"))
+    whole = path.read_bytes()
+    frames = [at for at in range(len(whole)) if whole[at : at + 4] == b"MPRF"]
+    path.write_bytes(whole[frames[3] :])  # as if older frames had been in files that are not needed any more
+    flip(path, 40)
+    with open_pond(pond) as db:
+        assert "are missing from the result log" in db.status()["queries"]["q"]["problem"]
 
 
 def test_a_missing_first_file_of_the_result_log(pond: Path, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

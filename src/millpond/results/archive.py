@@ -8,7 +8,7 @@ Invariants
  1. The files hold the results from `first` up to the version's position, each once: in order of number from file to
     file, and row i of a file has the number `first_seq` + i.
  2. Results below the position need not be in the log, nor in memory. The position moves only when they are in synced files.
- 3. Files go from the oldest on, so what is kept never has a gap.
+ 3. Files go from the oldest on, so what is kept never has a gap, but for results that were lost; within a file there is none.
 
 The folder is made when the first results leave: a thousand queries whose results fit into memory have no folder.
 """
@@ -279,8 +279,11 @@ def small_runs(files: Sequence[ArchiveFile], without: set[str]) -> list[list[Arc
         if file.size >= SMALL_BYTES or file.path in without:
             runs.append([])
             continue
-        if runs[-1] and (runs[-1][-1].compartment != file.compartment or len(runs[-1]) == _MANY):
-            runs.append([])
+        if runs[-1]:
+            last = runs[-1][-1]
+            apart = last.compartment != file.compartment or last.last_seq + 1 != file.first_seq
+            if apart or len(runs[-1]) == _MANY:
+                runs.append([])
         runs[-1].append(file)
     return [run for run in runs if len(run) >= _FEW]
 

@@ -1,7 +1,7 @@
 """Delivery: results of a query to those who want them, in order, each once, by number.
 
 A cursor is pulled, a subscription waits. Both know only a number; whoever keeps it can go on after any crash, his own or
-the pond's. A result that has left the kept ones is told, never skipped in silence.
+the pond's. Results that have left the kept ones, or are lost, are told and never skipped in silence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class Cursor(ProcessBound):
 
     @property
     def position(self) -> int:
-        """The number of the last result fetched; -1 before the first. `db.resume(query, after=position)` continues there."""
+        """The number of the last result fetched. `db.resume(query, after=position)` continues there.
+
+        Before the first fetch it is the number before that of the first result to come: -1 if that is the query's first.
+        """
         return self._number - 1
 
     def fetch(self, most: int | None = None) -> Results:
@@ -52,8 +55,8 @@ class Cursor(ProcessBound):
         outlet = self._outlet()
         rows = outlet.fetch(self._number, most)
         first = rows.column(SEQ)[0].as_py() if rows.num_rows else outlet.first
-        if first > self._number > 0:
-            raise ResultsGone(outlet.query.name, self.position, first)
+        if first > self._number:
+            raise ResultsGone(outlet.query.name, self.position, first, lost=outlet.is_lost(self._number))
         if rows.num_rows:
             self._number = first + rows.num_rows
         return Results(rows, self.position)

@@ -57,22 +57,25 @@ class Sent:
 
 @dataclass(frozen=True)
 class ResultFrame:
-    """`gap`: frames before it should be in the log and are not."""
+    """`gap`: frames before it should be in the log and are not. `skipped`: frames before it were not needed any more, and
+    were deleted before this process had read them."""
 
     tick: int
     state: Mapping[str, Any]
     sent: Sequence[Sent]
     gap: bool = False
+    skipped: bool = False
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A frame as it is in a segment: `total` rows were sent up to its end."""
+    """A frame as it is in a segment, at `place`: `total` rows were sent up to its end."""
 
     serial: int
     previous: int
     total: int
     frame: ResultFrame
+    place: int = 0
 
 
 class ResultLog:
@@ -103,9 +106,10 @@ class ResultLog:
             frames, end = _frames(path, self._read.get(path.name, 0))
             for found in frames:
                 self._note(path.name, found.frame)
-                gap = found.previous > self._serial and not self._begins(path, found is frames[0])
+                apart = found.previous > self._serial
+                begins = apart and self._begins(path, found.place)
                 self._serial, self._total = found.serial, found.total
-                yield replace(found.frame, gap=gap)
+                yield replace(found.frame, gap=apart and not begins, skipped=begins)
             self._read[path.name] = end
 
     def _read_anchor(self) -> dict[str, int] | None:
@@ -115,10 +119,10 @@ class ResultLog:
             # Whoever damaged it may have cut the log off, too: then the frames' chain and numbers are all that is known.
             return None
 
-    def _begins(self, path: Path, first: bool) -> bool:
+    def _begins(self, path: Path, place: int) -> bool:
         """Whether the log may begin with this frame: all segments before it were no longer needed."""
         noted = self._read_anchor()  # now, for it is noted before a segment is deleted
-        return first and self._read.get(path.name, 0) == 0 and (noted is None or int(path.stem) <= noted["first"])
+        return place == 0 and (noted is None or int(path.stem) <= noted["first"])
 
     def missing_end(self) -> int | None:
         """If frames at the end are missing, a number that no result has reached; after everything was polled."""
@@ -148,6 +152,10 @@ class ResultLog:
         taken = [int(path.stem) for path in self._places()]
         self._number = max([*taken, 0 if self._noted is None else self._noted["last"]])
         self._first = int(paths[0].stem) if paths else self._number + 1
+        if self._noted is not None and self.missing_end() is None:
+            self._first = min(
+                self._first, self._noted["first"]
+            )  # those that are missing are missed until they were not needed
         if not paths or self.missing_end() is not None or int(paths[-1].stem) < self._number:
             return  # the next frame begins a segment; what is damaged is left as it is
         end = self._read.get(paths[-1].name, 0)
@@ -294,4 +302,5 @@ def _frame_at(data: memoryview, place: int) -> tuple[_Found, int] | None:
         Sent(folder, first, from_ipc(body[offset : offset + length]))
         for folder, first, _rows, offset, length in head["sections"]
     ]
-    return _Found(head["serial"], head["previous"], head["total"], ResultFrame(head["tick"], head["state"], sent)), end
+    frame = ResultFrame(head["tick"], head["state"], sent)
+    return _Found(head["serial"], head["previous"], head["total"], frame, place), end

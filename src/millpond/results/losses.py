@@ -17,7 +17,8 @@ from millpond.results.outlet import Outlet
 def lost_between(
     before: Mapping[str, int], frame: ResultFrame, after: Mapping[str, int], outlets: Iterable[Outlet], place: Path
 ) -> dict[str, str]:
-    """Frames before `frame` are missing. By the folder of each query that had results in them: what it is told.
+    """Frames before `frame` are missing. The outlets learn which results were in them. By the folder of each query that had
+    any: what it is told, of this gap and of those before it.
 
     `before` are the numbers reached before the gap, `after` those after `frame`; `place` is where the files are.
     """
@@ -29,12 +30,17 @@ def lost_between(
         known = max(before.get(folder, 0), archived)
         number = after.get(folder, 0) - came.get(folder, 0)
         if number > known:
+            outlet.lose(known, number)
             found[folder] = (
-                f"results {known} to {number - 1} are missing from the result log\n"
+                f"results {_stretches(outlet.lost)} are missing from the result log\n"
                 f'Files in "{place}" were deleted or damaged. Restore them from a copy, or acknowledge: '
                 f"{_resume(outlet.query)}"
             )
     return found
+
+
+def _stretches(lost: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(f"{first} to {end - 1}" for first, end in lost)
 
 
 def lost_end(query: ContinuousQuery, known: int, floor: int, place: Path, *, again: bool) -> str:

@@ -7,7 +7,8 @@ The newest rows are in memory, older ones in the files of the archive. The seam 
 files hold what is below, memory is asked for what is not. Whoever reads takes the batches in memory first and the
 archive's version after them; rows leave memory only after a version holds them, so in that order none is missed.
 
-Invariant. What is kept has no gap: rows that are in no file are let go only when there is no file.
+Invariant. What is kept has no gap but for results that are lost: rows that are in no file are let go only when there is no
+file. Rows on both sides of such a gap are kept; `fetch` ends at it, so whoever comes to it is told.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def _joined(batches: Iterable[ResultBatch]) -> deque[ResultBatch]:
     rows = size = 0
     for batch in reversed(list(batches)):
         count = len(batch.times)
-        if runs and rows + count <= _JOINED_ROWS and size + batch.bytes <= _JOINED_BYTES and count <= 4 * rows:
+        fits = rows + count <= _JOINED_ROWS and size + batch.bytes <= _JOINED_BYTES and count <= 4 * rows
+        if runs and fits and batch.end == runs[-1][-1].first:
             runs[-1].append(batch)
             rows, size = rows + count, size + batch.bytes
         else:
@@ -105,6 +107,9 @@ class Outlet:
         self.progress = Progress()
         self.next = 0 if archive is None else archive.position
         self.problem: str | None = None
+        self.lost: tuple[
+            tuple[int, int], ...
+        ] = ()  # known to be lost and not acknowledged: from a number up to another
         self._batches: deque[ResultBatch] = deque()
         self._size = 0
         self._crowd = _LOOSE
@@ -113,15 +118,13 @@ class Outlet:
     # -- filling ----------------------------------------------------------------------------------------------------
 
     def take(self, first: int, rows: pa.Table) -> None:
-        """Rows that are durable. Those that are known already are left out."""
+        """Rows that are durable. Those that are known already are left out. Results between these and the last are lost."""
         with self._arrived:
             if first < self.next:
                 rows = rows.slice(self.next - first)
                 first = self.next
             if not rows.num_rows:
                 return
-            if first > self.next:  # a reader missed some, which are in the archive or no longer wanted
-                self._clear()
             self._add(ResultBatch.of(first, rows))
             self.next = first + rows.num_rows
             if self._size > KEPT_BYTES:
@@ -136,9 +139,23 @@ class Outlet:
             self._size = sum(b.bytes for b in self._batches)
             self._crowd = len(self._batches) + _LOOSE
 
-    def _clear(self) -> None:
-        self._batches.clear()
-        self._size = 0
+    def skip_to(self, number: int) -> None:
+        """Rows below `number` have left the log unseen: they and all in memory are in the archive or no longer wanted."""
+        with self._arrived:
+            self._batches.clear()
+            self._size = 0
+            self.next = max(self.next, number)
+
+    def lose(self, first: int, end: int) -> None:
+        """The results numbered from `first` up to `end`, without it, are lost."""
+        with self._arrived:
+            if (first, end) not in self.lost:
+                self.lost = (*self.lost, (first, end))
+
+    def acknowledge(self) -> None:
+        """Somebody knows what is lost: who begins with the oldest result is not told any more."""
+        with self._arrived:
+            self.lost = ()
 
     def _let_go(self, below: int, down_to: int) -> None:
         """Forget whole batches of rows numbered below `below`, the oldest first, until no more than `down_to` bytes are held."""
@@ -197,10 +214,13 @@ class Outlet:
         room = FILE_BYTES
         for batch in batches:
             begin = max(start, batch.first)
+            if parts and begin > start:  # lost results lie between: a file has none
+                break
             end = begin + max(1, room * len(batch.times) // batch.bytes)
             part = batch.between(begin, min(end, below))
             parts.append(part)
             room -= part.nbytes
+            start = batch.end
             if room <= 0 or end < min(batch.end, below):
                 break
         return self._together(parts) if parts else None
@@ -252,10 +272,27 @@ class Outlet:
         position = files.version.position
         return next((max(b.first, position) for b in batches if b.end > position), end)
 
+    def begins(self, number: int) -> int:
+        """Where somebody begins who wants the results from `number` on, the first of them that is kept: if some before it
+        are lost and not acknowledged, with those, so that he is told."""
+        return min((first for first, end in self.lost if first < number <= end), default=number)
+
+    def is_lost(self, number: int) -> bool:
+        """Whether a result that is not kept was lost, and did not leave because it was no longer wanted."""
+        return number > self.first or any(first <= number < end for first, end in self.lost)
+
     def fetch(self, after: int, most: int = 1 << 62) -> pa.Table:
-        """Rows numbered from `after` on, with their numbers, at most `most` of them."""
+        """Rows numbered from `after` on, or from the first that is kept, with their numbers and without a gap: at most `most`."""
         batches, _, files = self._kept()
-        return self._together(list(self._parts(batches, files, after, most)))
+        parts: list[pa.Table] = []
+        end = -1
+        for part in self._parts(batches, files, after, most):
+            first = part.column(SEQ)[0].as_py()
+            if parts and first != end:
+                break
+            parts.append(part)
+            end = first + part.num_rows
+        return self._together(parts)
 
     def _parts(self, batches: list[ResultBatch], files: Snapshot, after: int, most: int) -> Iterator[pa.Table]:
         position = files.version.position

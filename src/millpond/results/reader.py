@@ -26,7 +26,8 @@ from millpond.results.retention import release_segments
 
 
 class Standing(Protocol):
-    """How far the queries are, by their folders, how many rows each has sent, and up to where these are in an archive."""
+    """How far the queries are, by their folders, how many rows each has sent, up to where these are in an archive, and what
+    is known to be lost of them until somebody acknowledges it."""
 
     @property
     def progress(self) -> Mapping[str, Progress]: ...
@@ -36,6 +37,9 @@ class Standing(Protocol):
 
     @property
     def archived(self) -> Mapping[str, int]: ...
+
+    @property
+    def lost(self) -> Mapping[str, str]: ...
 
 
 S = TypeVar("S", bound=Standing)
@@ -96,17 +100,34 @@ class Outlets(Generic[S]):
     def _read_log(self, by_folder: Mapping[str, Outlet], standing: S) -> S:
         for frame in self.log.poll():
             before, standing = standing, self._decode(frame.tick, frame.state)
+            if frame.skipped:
+                came = {sent.folder: sent.rows.num_rows for sent in frame.sent}
+                for folder, outlet in by_folder.items():
+                    outlet.skip_to(standing.numbers.get(folder, 0) - came.get(folder, 0))
             if frame.gap:
                 outlets = by_folder.values()
                 self.lost |= lost_between(before.numbers, frame, standing.numbers, outlets, self.log.folder)
+            for folder in before.lost.keys() - standing.lost.keys():
+                self._acknowledge(by_folder, folder)
             for sent in frame.sent:
-                outlet = by_folder.get(sent.folder)
-                if outlet is not None:
-                    outlet.progress = standing.progress.get(sent.folder, Progress())
-                    outlet.take(sent.first, sent.rows)
+                found = by_folder.get(sent.folder)
+                if found is not None:
+                    if sent.first > found.next and not frame.skipped and sent.folder in standing.lost:
+                        found.lose(found.next, sent.first)  # with a missing end of the log, which was told then
+                    found.progress = standing.progress.get(sent.folder, Progress())
+                    found.take(sent.first, sent.rows)
         for folder, outlet in by_folder.items():  # all its results may have left the log
             outlet.next = max(outlet.next, standing.numbers.get(folder, 0))
         return standing
+
+    def acknowledge(self, folder: str) -> bool:
+        """Somebody has read that results of a query are missing. Returns whether this process had found any."""
+        return self._acknowledge(self._by_folder(), folder)
+
+    def _acknowledge(self, by_folder: Mapping[str, Outlet], folder: str) -> bool:
+        if folder in by_folder:
+            by_folder[folder].acknowledge()
+        return self.lost.pop(folder, None) is not None
 
     def become_writer(self) -> None:
         """After the last load: append from now on. Deletes what a crash left behind."""
@@ -123,7 +144,9 @@ class Outlets(Generic[S]):
         """Numbers below `floor` may have been used for results that are lost."""
         with self.arrived:
             for outlet in self.by_name.values():
-                outlet.next = max(outlet.next, floor)
+                if outlet.next < floor:
+                    outlet.lose(outlet.next, floor)
+                    outlet.next = floor
 
     def archive_positions(self, known: Mapping[str, int]) -> dict[str, int]:
         """Up to where results of queries are in archives; of damaged ones what was `known` of them."""

@@ -291,7 +291,10 @@ class Workspace(ProcessBound):
                     self.rounds.tick()
 
     def cursor(self, query: str, after: int | None, since: Any) -> Cursor:
-        """Over the results of a query after a position, or since a time; without both from the next one on."""
+        """Over the results of a query after a position, or since a time; without both from the next one on.
+
+        Whoever begins where results are lost, and nobody has acknowledged that, is told when he fetches.
+        """
         outlet = self.network.outlet(query)
         if after is not None and (not isinstance(after, int) or isinstance(after, bool) or after < -1):
             raise TypeMismatch(
@@ -304,7 +307,12 @@ class Workspace(ProcessBound):
         if after is not None and after >= outlet.next:
             raise UnknownPosition(outlet.query.name, after, outlet.next)
         if since is not None:
-            number = outlet.first_number(to_event_time(since, outlet.query.table))
+            number = outlet.begins(outlet.first_number(to_event_time(since, outlet.query.table)))
         else:
             number = outlet.next if after is None else after + 1
         return Cursor(lambda: self.network.outlet(query), number, self.refresh)
+
+    def cursor_from_oldest(self, query: str) -> Cursor:
+        """Over the results of a query from the oldest on that is kept, or that was lost before it."""
+        outlet = self.network.outlet(query)
+        return Cursor(lambda: self.network.outlet(query), outlet.begins(outlet.first), self.refresh)

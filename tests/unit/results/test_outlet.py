@@ -73,15 +73,44 @@ def test_rows_that_are_known_are_not_taken_again() -> None:
 
 
 def test_a_gap_is_never_handed_out() -> None:
-    """A reader that missed rows forgets those before them, and whoever stands there is told."""
+    """Rows before lost ones are handed out; whoever comes to the lost ones is told."""
     outlet = made(timedelta(days=1))
     cursor = Cursor(lambda: outlet, 0, lambda: None)
     outlet.take(0, pa.table({"v": range(5), "instant": range(5)}))
     assert len(cursor.take(2)) == 2
     outlet.take(8, pa.table({"v": [8], "instant": [8]}))
-    assert (outlet.first, outlet.next) == (8, 9)
-    with pytest.raises(ResultsGone):
+    assert (outlet.first, outlet.next) == (0, 9)
+    assert cursor.take().arrow().column("_seq").to_pylist() == [2, 3, 4]
+    with pytest.raises(ResultsGone, match="after position 4 are lost"):
         cursor.take()
+
+
+def test_a_cursor_at_the_start_is_told_of_results_that_left_meanwhile() -> None:
+    outlet = made(None)
+    cursor = Cursor(lambda: outlet, 0, lambda: None)
+    outlet.take(0, pa.table({"v": range(5), "instant": [0] * 5}))
+    outlet.progress = Progress(5, 4)
+    outlet.forget(5)
+    with pytest.raises(ResultsGone, match="after position -1 are no longer kept"):
+        cursor.take()
+
+
+def test_batches_on_both_sides_of_lost_results_are_not_put_together() -> None:
+    outlet = made(timedelta(days=1))
+    for number in [*range(100), *range(200, 300)]:
+        outlet.take(number, pa.table({"v": [number], "instant": [number]}))
+    assert outlet.fetch(0).column("v").to_pylist() == list(range(100))
+    assert outlet.fetch(150).column("v").to_pylist() == list(range(200, 300))
+
+
+def test_a_reader_that_skipped_deleted_segments_forgets_what_it_had() -> None:
+    outlet = made(timedelta(days=1))
+    outlet.take(0, pa.table({"v": range(5), "instant": range(5)}))
+    outlet.skip_to(8)
+    outlet.take(8, pa.table({"v": [8], "instant": [8]}))
+    assert (outlet.first, outlet.next) == (8, 9)
+    with pytest.raises(ResultsGone, match="no longer kept"):
+        Cursor(lambda: outlet, 3, lambda: None).take()
 
 
 def test_who_comes_back_when_nothing_is_kept_any_more_is_told() -> None:

@@ -95,6 +95,8 @@ class Network:
             self._forget_future(table.name)  # a crash may have fallen into taking it back
             if table.folder in self.state.seen:
                 self.host.stream(table.name).skip_to(self.state.seen[table.folder].position)
+        if self.results.lost:
+            self.note_definitions()  # durable, so that it can be acknowledged for good
 
     def _make_up_for_lost_end(self) -> None:
         """If the end of the result log is missing, go on behind every number that may have been used.
@@ -169,9 +171,9 @@ class Network:
 
     def acknowledge(self, query: ContinuousQuery) -> bool:
         """Somebody has read that results of a query are missing. Returns whether there were any."""
-        found = self.results.lost.pop(query.folder, None) or self._running.draft.lost.get(query.folder)
+        found = self.results.acknowledge(query.folder) or query.folder in self._running.draft.lost
         self._running.draft = self._running.draft.acknowledging(query.folder)
-        return found is not None
+        return found
 
     def begin_anew(self, query: ContinuousQuery) -> None:
         """Forget how far a query is and why it stopped: when taken up again it begins where time stands then."""
