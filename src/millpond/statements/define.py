@@ -20,7 +20,6 @@ from millpond.catalog import (
     folder_name,
     kind_of,
 )
-from millpond.durable import delete_folder
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql, counted
 from millpond.failpoints import reach
 from millpond.foreign_tables.registry import FOREIGN_TABLES
@@ -139,6 +138,8 @@ def create_source(workspace: Workspace, statement: st.CreateSource) -> Result:
 def drop(workspace: Workspace, statement: st.Drop) -> Result:
     if statement.kind == "function":
         return functions.drop(workspace, statement)
+    if statement.kind == "feed":
+        return _drop_feed(workspace, statement)
     workspace.own()
     with workspace.work:
         catalog = workspace.catalog
@@ -146,15 +147,6 @@ def drop(workspace: Workspace, statement: st.Drop) -> Result:
             return _drop_index(workspace, statement)
         if statement.kind in ("continuous query", "streaming view"):
             return continuous.drop(workspace, statement)
-        if statement.kind == "feed":
-            if statement.if_exists and statement.name.lower() not in catalog.feeds:
-                return Result(message=f'there is no feed "{statement.name}"')
-            changed = catalog.without_feed(statement.name)
-            feed = catalog.feeds[statement.name.lower()]
-            workspace.change_catalog(changed)
-            workspace.feeds.stop(feed)
-            delete_folder(workspace.folder / "feeds" / feed.folder, workspace.folder)
-            return Result(message=f'feed "{statement.name}" dropped')
         found = _to_drop(workspace, statement, catalog)
         if found is None:
             return Result(message=f'there is no {statement.kind} "{statement.name}"')
@@ -165,6 +157,21 @@ def drop(workspace: Workspace, statement: st.Drop) -> Result:
         elif isinstance(found, StandardTable) and found.address is None:
             workspace.rounds.delete_folder(workspace.folder / "standard" / found.folder)
     return Result(message=f'{kind_of(found)} "{found.name}" dropped')
+
+
+def _drop_feed(workspace: Workspace, statement: st.Drop) -> Result:
+    workspace.own()
+    with workspace.work:
+        catalog = workspace.catalog
+        if statement.if_exists and statement.name.lower() not in catalog.feeds:
+            return Result(message=f'there is no feed "{statement.name}"')
+        changed = catalog.without_feed(statement.name)
+        feed = catalog.feeds[statement.name.lower()]
+        workspace.change_catalog(changed)
+        runner = workspace.feeds.forget(feed)
+    ended = workspace.feeds.finish(feed, runner)
+    rest = "" if ended else "; a step of it is still under way, and ends it"
+    return Result(message=f'feed "{statement.name}" dropped{rest}')
 
 
 def _to_drop(

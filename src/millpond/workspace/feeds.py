@@ -21,6 +21,7 @@ from millpond.sources.registry import open_source
 from millpond.table.stream import StreamTable
 
 Transform = Callable[[pa.Table], pa.Table]
+_PATIENCE = 30.0  # seconds that DROP FEED waits for the step under way
 
 
 class FeedHost(Protocol):
@@ -111,15 +112,24 @@ class Feeds:
         self._running[runner.name] = runner
         runner.start()
 
-    def stop(self, feed: Feed) -> None:
-        """End a dropped feed. Its position goes with the next frame of the table; nobody asks for it any more."""
+    def forget(self, feed: Feed) -> FeedRunner | None:
+        """Ask a feed that was just dropped to end, under `work`. It does not wait. Returns what runs it, if anything does."""
         runner = self._running.pop(feed.name, None)
         if runner is not None:
-            runner.stop(30.0)
-        table = self._host.stream(feed.table)
-        with table.lock:
-            rest = {key: at for key, at in table.state.positions.items() if key != feed.folder}
-            table.state = replace(table.state, positions=rest)
+            runner.ask_to_stop()
+        return runner
+
+    def finish(self, feed: Feed, runner: FeedRunner | None) -> bool:
+        """Wait for the end of a dropped feed and delete what it kept, without `work`: its last step may need the lock. Returns
+        whether it has ended. Its position goes with the next frame of the table; nobody asks for it any more."""
+        ended = runner is None or runner.stop(_PATIENCE)
+        if feed.table in self._host.catalog.streaming:
+            table = self._host.stream(feed.table)
+            with table.lock:
+                rest = {key: at for key, at in table.state.positions.items() if key != feed.folder}
+                table.state = replace(table.state, positions=rest)
+        delete_folder(self._journal(feed), self._host.folder)
+        return ended
 
     def close(self) -> None:
         for runner in self._running.values():
