@@ -132,3 +132,75 @@ def test_a_feed_that_cannot_start_does_not_keep_others_from_it(db: millpond.Pond
         with pytest.raises(millpond.CorruptBlock, match='the journal of source "s" has no file 1'):
             again._workspace.feeds.start_all()
         assert again.status()["feeds"]["z_from_s"]["state"] == "running"
+
+
+def test_an_append_does_not_meet_the_error_of_a_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full block starts the pipeline, and not the feeds of other tables."""
+    (tmp_path / "in").mkdir()
+    monkeypatch.setattr("millpond.tick.pipeline.Pipeline.start", lambda _: None)
+    with millpond.connect(tmp_path / "pond", block_rows=1000) as db:
+        db.sql("CREATE STREAMING TABLE z (a INT, t BIGINT) TIMESTAMP BY t WITH (shards = 1)")
+        db.sql("CREATE STREAMING TABLE y (a INT, t BIGINT) TIMESTAMP BY t")
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        db.sql("INSERT INTO y SELECT a, t FROM s")
+    with millpond.connect(tmp_path / "pond", block_rows=1000) as db:
+        monkeypatch.setattr("millpond.workspace.feeds.open_source", failing_source)
+        for first in (0, 1000):
+            assert db.append("z", [(1, at) for at in range(first, first + 1000)]).accepted == 1000
+        assert db._workspace.pipeline is not None
+        assert db.status()["feeds"]["y_from_s"]["state"] == "stopped"
+        with pytest.raises(millpond.CorruptBlock):
+            db.start()  # who starts the feeds is told
+
+
+def failing_source(*_: object) -> None:
+    raise millpond.CorruptBlock("its journal is damaged")
+
+
+def test_drop_feed_does_not_hold_the_work_lock_while_it_waits(
+    db: millpond.Pond, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last step of the feed may need the lock itself."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1,1\n")
+    with db:
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        work, under_way, needed = db._workspace.work, threading.Event(), []
+        make_room = db._workspace._make_room
+
+        def need_the_lock(table: object) -> None:
+            under_way.set()
+            runner = db._workspace.feeds.running("z_from_s")
+            assert runner is None or runner._stop.wait(30.0)
+            needed.append(work.acquire(timeout=10.0))
+            work.release()
+            make_room(table)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(db._workspace.tables, "_make_room", need_the_lock)
+        db.sql("INSERT INTO z SELECT a, t FROM s")
+        assert under_way.wait(30.0)
+        assert db.sql("DROP FEED z_from_s").message == 'feed "z_from_s" dropped'
+        assert needed == [True]
+        assert journals(tmp_path) == []
+
+
+def test_a_dropped_feed_whose_last_step_does_not_end_is_told(
+    db: millpond.Pond, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millpond.workspace.feeds._PATIENCE", 0.0)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1,1\n")
+    under_way, end = threading.Event(), threading.Event()
+
+    def last(_: object) -> None:
+        under_way.set()
+        end.wait(30.0)
+
+    with db:
+        db.sql(f"CREATE SOURCE s (a INT, t BIGINT) FROM FILES '{tmp_path / 'in'}'")
+        monkeypatch.setattr(db._workspace.tables, "_make_room", last)
+        db.sql("INSERT INTO z SELECT a, t FROM s")
+        assert under_way.wait(30.0)
+        said = db.sql("DROP FEED z_from_s").message
+        assert said == 'feed "z_from_s" dropped; a step of it is still under way, and ends it'
+        end.set()

@@ -12,7 +12,6 @@ the first change, never to read.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from pathlib import Path
@@ -23,7 +22,7 @@ from millpond.catalog import Catalog, StandardTable
 from millpond.clock import Clock
 from millpond.config import Config
 from millpond.durable import disk_errors
-from millpond.errors import IntakeError, JavaMissing, PondError, TypeMismatch, UnknownPosition
+from millpond.errors import IntakeError, PondError, TypeMismatch, UnknownPosition
 from millpond.event_time import to_event_time
 from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake
@@ -219,8 +218,7 @@ class Workspace(ProcessBound):
         tail = table.rows.tail
         c = self.config
         if c.auto_archive and self._pipeline is None and tail.rows >= c.block_rows * table.definition.shards:
-            with contextlib.suppress(JavaMissing):
-                self.start()
+            self._start_pipeline()
         waiting = threading.Event()
         while tail.bytes > c.tail_bytes:
             self.check_open()
@@ -245,6 +243,12 @@ class Workspace(ProcessBound):
     def start(self) -> None:
         """Start the pipeline and the feeds, as far as they do not run."""
         self.own()
+        with self.work:
+            self._start_pipeline()
+            self.feeds.start_all()
+
+    def _start_pipeline(self) -> None:
+        """Start the pipeline, if it does not run. That no Java is there, it finds in its own thread, and tells as its error."""
         with self.work:
             self.check_open()
             if self._pipeline is None or not self._pipeline.alive:
