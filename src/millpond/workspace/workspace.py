@@ -38,6 +38,7 @@ from millpond.table.standard import StandardStore
 from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
 from millpond.workspace.feeds import Feeds
+from millpond.workspace.folder import sweep_dropped
 from millpond.workspace.rounds import Rounds
 from millpond.workspace.tables import OpenTables
 
@@ -88,6 +89,7 @@ class Workspace(ProcessBound):
             with self.tables.lock:  # a refresh under way ends first: from now on only we change what it reads
                 try:
                     self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
+                    sweep_dropped(self.folder, self.catalog)
                     self.tables.become_writer()
                     self.network.become_writer()
                 except BaseException:
@@ -256,7 +258,6 @@ class Workspace(ProcessBound):
                 folder = self.folder / "run"
                 self._pipeline = Pipeline(self.rounds, folder, c.tick.total_seconds(), c.spark_master, c.spark_memory)
                 self._pipeline.start()
-            self.feeds.start_all()
 
     def tick(self) -> None:
         """Evaluate the continuous queries: by the pipeline if it runs, else in this process."""
