@@ -49,6 +49,9 @@ def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
         workspace.change_catalog(catalog.with_query(query))
         try:
             workspace.network.note_definitions()
+            refusal = workspace.network.refusal(query)
+            if refusal is not None:
+                raise refusal
         except BaseException:
             _remove(workspace, query)
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,29 @@ def test_a_disk_that_fails_fails_the_tick_and_not_the_query(tmp_path: Path, monk
         db.tick()
         assert state(db, "q") == ("running", None)
         assert len(list(db.resume("q").fetch())) == 6
+
+
+@pytest.mark.parametrize("sql", ["SELECT vid FROM p [NOW] SAMPLE REALTIME", IN_STEPS])
+def test_a_query_that_cannot_begin_does_not_stop_the_others(tmp_path: Path, sql: str) -> None:
+    """A crash between the catalog and the note of where a query begins leaves one that nobody has refused yet."""
+    with millpond.connect(tmp_path, auto_archive=False) as db:
+        db.sql(f"{TABLE} WITH (shards = 2)")
+        fill(db, 1, 2)
+        db.sql(f"CREATE CONTINUOUS QUERY a RANGE UNBOUNDED AS {sql}")
+        workspace = db._workspace
+        bad = replace(workspace.catalog.queries["a"], name="a_bad", folder="a_bad-77", start=1_000)
+        workspace.change_catalog(workspace.catalog.with_query(bad))
+    with millpond.connect(tmp_path, auto_archive=False) as db:
+        db._workspace.own()
+        db.sql("CREATE CONTINUOUS QUERY z AS SELECT vid FROM p [NOW] SAMPLE REALTIME")
+        fill(db, 3, 4)
+        assert len(db.resume("a").fetch()) > 0
+        assert len(db.resume("z").fetch()) == 12
+        assert state(db, "a_bad") == ("failed", 'query "a_bad" cannot begin at 1000: time stands at 3')
+        assert state(db, "a") == state(db, "z") == ("running", None)
+    with millpond.connect(tmp_path, auto_archive=False) as db:
+        assert state(db, "a_bad")[0] == "failed"
+        db.sql("RESUME CONTINUOUS QUERY a_bad")
+        fill(db, 5, 6)
+        assert state(db, "a_bad") == ("running", None)
+        assert len(db.resume("a_bad").fetch()) > 0

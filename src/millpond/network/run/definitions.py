@@ -29,6 +29,7 @@ from millpond.network.engine.watch import Watch, definition_key
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
+from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.placement import place, shard_table
@@ -92,6 +93,7 @@ class RunningQueries:
         self._parts: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
         self._synced: Catalog | None = None  # the catalog that was taken up last
         self._noted: Catalog | None = None  # the catalog that the draft follows
+        self._refused: dict[str, MillpondError] = {}  # queries that cannot begin, by folder
         self._asker: Engine | None = None
 
     # -- what runs --------------------------------------------------------------------------------------------------
@@ -109,15 +111,29 @@ class RunningQueries:
         self.catalog = self._in_steps(catalog)
         self.draft = self.draft.keeping({q.folder for q in self.catalog.queries.values()})
         past = Past(self._shelf, self._host.local, self.catalog, self._kept)
+        self._refused = {}
         for step in self._waiting_steps():
-            prepared = self._prepared(step)
-            for use in prepared.streams:
-                if use.table.name not in self.catalog.queries:
-                    self._see(use.table.name)
-            progress = self.draft.progress.get(step.folder)
-            if progress is None or (progress.frontier is None and self._first_step(step) is not None):
-                self.draft = self.draft.with_progress({step.folder: self._begin(step, prepared, past)})
+            if step.query.folder in self._refused:
+                continue
+            try:
+                self._note_step(step, past)
+            except MillpondError as error:  # this one stops, the others do not notice
+                self._refused[step.query.folder] = error
+                self.draft = self.draft.failing(dict.fromkeys(both_folders(step.query.folder), str(error)))
         self._noted = catalog
+
+    def _note_step(self, step: Step, past: Past) -> None:
+        prepared = self._prepared(step)
+        for use in prepared.streams:
+            if use.table.name not in self.catalog.queries:
+                self._see(use.table.name)
+        progress = self.draft.progress.get(step.folder)
+        if progress is None or (progress.frontier is None and self._first_step(step) is not None):
+            self.draft = self.draft.with_progress({step.folder: self._begin(step, prepared, past)})
+
+    def refusal(self, query: ContinuousQuery) -> MillpondError | None:
+        """Why a query could not begin, if it was noted last time that it cannot."""
+        return self._refused.get(query.folder)
 
     def _waiting_steps(self) -> list[Step]:
         """The steps that should run and do not yet, in the order in which they read each other."""

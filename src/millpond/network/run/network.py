@@ -28,6 +28,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery
+from millpond.errors import MillpondError
 from millpond.network.engine.watch import FOLDER, Watch, cancel, forget
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
@@ -151,6 +152,10 @@ class Network:
                 cancel(self.host.folder / FOLDER, step.key)
         if running.draft is not self.state and running.draft.begun_since(self.state):
             self._append(running.draft, ())
+
+    def refusal(self, query: ContinuousQuery) -> MillpondError | None:
+        """Why a query that was just noted cannot begin, if so."""
+        return self._running.refusal(query)
 
     @property
     def in_sync(self) -> bool:
