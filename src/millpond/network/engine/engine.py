@@ -35,6 +35,7 @@ class Engine(ProcessBound):
             register(self._connection, functions.values(), self._functions)
 
     def run(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """The answer to a question about tables, by the names it has for them. They are let go afterwards."""
         for name, rows in tables.items():
             self._connection.register(name, rows)
         try:
@@ -48,6 +49,9 @@ class Engine(ProcessBound):
                     "the query met a value on which DuckDB and Spark differ", detail=str(error)
                 ) from error
             raise translate_error(error) from error
+        finally:
+            for name in tables:
+                self._connection.unregister(name)
 
     def close(self) -> None:
         self._connection.close()
