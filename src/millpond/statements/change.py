@@ -121,7 +121,8 @@ def _change(
         select = select.select(exp.alias_(exp.cast(value.copy(), str(column.type), dialect="spark"), name))
     if where is not None:
         select = select.where(where.copy())
-    with workspace.round, workspace.work:  # no tick may read the files that are rewritten
+    statement_name = "UPDATE" if assignments else "DELETE"
+    with workspace.rounds.alone(statement_name), workspace.work:  # no tick may read the files that are rewritten
         if isinstance(target, StreamingTable):
             workspace.rounds.archive()
             table = workspace.stream(target.name)

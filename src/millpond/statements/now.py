@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 def take_back(workspace: Workspace, name: str, value: int | str) -> Result:
     workspace.own()
-    with workspace.round, workspace.work:  # no tick may be under way: it would have read the table beyond the new time
+    # No tick may be under way: it would have read the table beyond the new time.
+    with workspace.rounds.alone("SET NOW"), workspace.work:
         definition = workspace.catalog.streaming_table(name)
         table = workspace.stream(definition.name)
         time = to_event_time(value, definition)

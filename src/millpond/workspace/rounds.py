@@ -7,19 +7,24 @@ It may be held for as long as evaluations take. `work` is taken inside it, for m
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from millpond.clock import Clock
 from millpond.config import Config
 from millpond.durable import delete_folder, disk_errors
+from millpond.errors import EngineError, counted
+from millpond.network.engine.watch import FOLDER, underway
 from millpond.network.run.network import Network
 from millpond.network.run.tick_plan import TickPlan
 from millpond.table.keeper import Keeper, Round
 from millpond.table.stream import StreamTable
 from millpond.table.work import CompactTask
 from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_here
+
+_PATIENCE = 10.0  # seconds that an evaluation has to end after its time is over
 
 
 class RoundHost(Protocol):
@@ -36,7 +41,7 @@ class RoundHost(Protocol):
 
 
 class Rounds:
-    """Every method but `delete_folder` and `settle` is for the holder of `round`."""
+    """Every method but `alone`, `delete_folder` and `settle` is for the holder of `round`."""
 
     def __init__(self, host: RoundHost) -> None:
         self.round = threading.RLock()
@@ -46,6 +51,26 @@ class Rounds:
         self._archiving: Round | None = None
         self._plan: TickPlan | None = None  # of the network, whose tasks were handed out last
         self._deleting: list[Path] = []  # folders of dropped tables, which a round under way may still use
+
+    @contextmanager
+    def alone(self, statement: str) -> Iterator[None]:
+        """Hold the round for a statement that rewrites tables, once that under way has ended.
+
+        It waits as long as one evaluation may take and no longer: a function of the user that never returns cannot be interrupted
+        in this process, and would keep the statement for ever.
+        """
+        limit = self._host.config.evaluation_time.total_seconds() + _PATIENCE
+        if not self.round.acquire(timeout=limit):
+            busy = ", ".join(sorted({each.query for each in underway(self._host.folder / FOLDER, self._host.clock)}))
+            raise EngineError(
+                f"{statement} was not carried out: a tick under way did not end within {counted(round(limit), 'second')}",
+                detail=f"Being evaluated: {busy}." if busy else None,
+                hint="Try again. If a query never ends, drop it, and close and open the pond.",
+            )
+        try:
+            yield
+        finally:
+            self.round.release()
 
     def tick(self) -> None:
         """Evaluate the continuous queries in this process."""
