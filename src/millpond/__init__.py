@@ -32,6 +32,7 @@ from millpond.errors import (
     TypeMismatch,
     UnknownName,
     UnknownPosition,
+    Unreachable,
     UnsupportedSql,
 )
 from millpond.ingest.intake import Receipt
@@ -73,6 +74,7 @@ __all__ = [
     "TypeMismatch",
     "UnknownName",
     "UnknownPosition",
+    "Unreachable",
     "UnsupportedSql",
     "connect",
     "vectorized",

@@ -21,7 +21,8 @@
     ├── Cancelled           (RuntimeError)  a statement was stopped before it was done
     ├── EngineError         (RuntimeError)  Spark or DuckDB could not do its part
     │   ├── SparkDied
-    │   └── JavaMissing
+    │   ├── JavaMissing
+    │   └── Unreachable                     another system, such as PostgreSQL, does not answer now
     └── InternalError       (RuntimeError)  a bug in millpond, met where others must go on
 
 An error has a `primary` line (a lower-case fact naming the kind of thing and its name), an optional `detail` (facts, as
@@ -343,6 +344,12 @@ class JavaMissing(EngineError):
     """Spark is needed and there is no Java of version 17 or newer."""
 
     code = "java_missing"
+
+
+class Unreachable(EngineError):
+    """Another system, such as PostgreSQL, cannot be reached or does not answer at present: it may do so later."""
+
+    code = "unreachable"
 
 
 class InternalError(MillpondError, RuntimeError):

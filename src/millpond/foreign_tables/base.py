@@ -25,7 +25,8 @@ class ForeignTableKind(ABC):
     """A kind of foreign table: `CREATE STANDARD TABLE t FROM <name> '<address>' [TABLE '<table>']`.
 
     `table` is what the other system calls the table. Methods may be called by any thread, also in a worker of Spark; each call
-    opens a connection of its own. What goes wrong in the other system is an `EngineError`.
+    opens a connection of its own. What goes wrong in the other system is an `EngineError`: an `Unreachable` if it does not answer
+    now and may later, for then continuous queries wait and ask again.
     """
 
     name: ClassVar[str]

@@ -27,7 +27,7 @@ QUERY, VIEW = "continuous query", "streaming view"
         (
             "state",
             "STRING",
-            "`running`, `paused`, `failed`, or `waiting` while the pipeline of this process does not work",
+            "`running`, `paused`, `failed`, or `waiting` for another system, or while the pipeline of this process does not work",
         ),
         (
             "evaluating_since",
@@ -100,7 +100,9 @@ def _broken(host: SystemHost) -> str | None:
 def _state(network: Network, query: ContinuousQuery) -> str:
     if network.failure(query) is not None:
         return "failed"
-    return "paused" if query.paused else "running"
+    if query.paused:
+        return "paused"
+    return "running" if network.waits(query) is None else "waiting"
 
 
 def _kept(query: ContinuousQuery) -> str | None:

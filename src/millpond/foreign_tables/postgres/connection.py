@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from millpond.errors import EngineError, MillpondError
+from millpond.errors import EngineError, MillpondError, Unreachable
 
 if TYPE_CHECKING:
     import psycopg
@@ -48,7 +48,9 @@ def transaction(dsn: str, failure: str, *, read_only: bool) -> Iterator[psycopg.
         hint = redact(said.message_hint, secrets) if said.message_hint else None
         if isinstance(problem, psycopg.errors.InsufficientPrivilege):
             hint = hint or f"Grant {'SELECT' if read_only else 'INSERT'} on it to this user."
-        error = EngineError(failure, detail=detail[0].upper() + detail[1:], hint=hint)
+        # Operational errors are the server's: it was shut down, is out of memory, ended the connection.
+        kind = Unreachable if isinstance(problem, psycopg.OperationalError) else EngineError
+        error = kind(failure, detail=detail[0].upper() + detail[1:], hint=hint)
     raise error
 
 
@@ -96,7 +98,7 @@ def _is_sensible(dsn: str, options: dict[str, Any]) -> bool:
     return not (is_uri and any("@" in str(options.get(part) or "") for part in ("host", "hostaddr", "dbname")))
 
 
-def _no_connection(problem: Exception, options: dict[str, Any], secrets: list[str]) -> EngineError:
+def _no_connection(problem: Exception, options: dict[str, Any], secrets: list[str]) -> Unreachable:
     import psycopg
 
     host = options.get("host") or options.get("hostaddr") or os.environ.get("PGHOST") or "localhost"
@@ -106,23 +108,23 @@ def _no_connection(problem: Exception, options: dict[str, Any], secrets: list[st
     said = " ".join(str(problem).split())
     detail = redact(said[:1].upper() + said[1:], secrets)
     if isinstance(problem, psycopg.errors.ConnectionTimeout):
-        return EngineError(
+        return Unreachable(
             f"{place} did not answer within {options['connect_timeout']} s",
             hint="Is the address right, and does a firewall stand between?",
         )
     pgconn = problem.pgconn if isinstance(problem, psycopg.Error) else None
     if pgconn is not None and pgconn.needs_password:
-        return EngineError(
+        return Unreachable(
             f"{place} wants a password for {of_user}", hint="Write it into the address or into the file ~/.pgpass."
         )
     missing = re.search(r'database "([^"]*)" does not exist', said)
     if missing:
-        return EngineError(f'database "{redact(missing.group(1), secrets)}" does not exist in {place}')
+        return Unreachable(f'database "{redact(missing.group(1), secrets)}" does not exist in {place}')
     if "password authentication failed" in said:
-        return EngineError(f"{place} did not accept the password of {of_user}", hint="Check user and password.")
+        return Unreachable(f"{place} did not accept the password of {of_user}", hint="Check user and password.")
     if pgconn is not None and pgconn.used_password:
-        return EngineError(f"{place} did not let {of_user} in", detail=detail)
-    return EngineError(
+        return Unreachable(f"{place} did not let {of_user} in", detail=detail)
+    return Unreachable(
         f"{place} cannot be reached", detail=detail, hint="Is the address right, and the server running?"
     )
 

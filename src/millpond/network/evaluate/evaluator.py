@@ -122,9 +122,13 @@ class Evaluator:
                 inlet.advance(frontiers[name])
 
     def _advance(self, strategy: Strategy) -> pa.Table | None:
-        """Evaluate what is due. A query that fails stops; the others go on."""
-        if strategy.error is not None:
+        """Evaluate what is due. A query that fails stops; the others go on.
+
+        One that waits for another system is tried again after a pause as long as the last try: so the others have half the time.
+        """
+        if strategy.error is not None or (strategy.waiting is not None and time.perf_counter() < strategy.not_before):
             return None
+        strategy.waiting = None
         span = strategy.due()
         if span is None:
             return None
@@ -148,7 +152,10 @@ class Evaluator:
         finally:
             self.engine.evaluation = None
         cost = strategy.cost
-        cost.seconds += time.perf_counter() - began
+        ended = time.perf_counter()
+        cost.seconds += ended - began
+        if strategy.waiting is not None:
+            strategy.not_before = ended + (ended - began)
         if found is not None:
             cost.rows_out += found.num_rows
         return found
@@ -162,7 +169,7 @@ class Evaluator:
     def _hand_on(self, strategy: Strategy, found: pa.Table | None, inlet: Inlet) -> None:
         """Give what a query sent to those who read it. A query that has not begun yet has the time of what it reads."""
         frontier = strategy.progress.frontier
-        if frontier is None and strategy.error is None:
+        if frontier is None and strategy.error is None and strategy.waiting is None:
             frontier = min(self.inlets[u.table.name].frontier for u in strategy.prepared.streams)
         if frontier is None or frontier == NEVER:
             return

@@ -8,7 +8,7 @@ the result of something that never was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,13 +30,14 @@ from millpond.table.stream import StreamTable
 
 @dataclass(frozen=True)
 class EvaluatedTick:
-    """A tick, evaluated and not committed. By step: what it sent. By folder: how far it is, and why it failed."""
+    """A tick, evaluated and not committed. By step: what it sent. By folder: how far it is, and why it failed or waits."""
 
     steps: Mapping[str, Step]  # that were evaluated
     sent: Mapping[str, pa.Table]
     progress: Mapping[str, Progress]
     failed: Mapping[str, str]
     seen: Mapping[str, Seen]  # how far the tables are read, by folder
+    waiting: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def evaluate(
             **{s.prepared.query.folder: s.error for s in strategies.values() if s.error is not None},
         },
         seen=seen,
+        waiting={s.prepared.query.folder: s.waiting for s in strategies.values() if s.waiting is not None},
     )
 
 
@@ -192,6 +194,7 @@ def decide(draft: State, evaluation: EvaluatedTick, catalog: Catalog) -> Commit:
         .with_sent({batch.folder: batch.rows.num_rows for _, batch in sent})
         .with_seen(evaluation.seen)
         .failing(failed)
+        .waiting_for({folder: why for folder, why in evaluation.waiting.items() if folder in folders}, folders)
     )
     return Commit(replace(state, tick=draft.tick + 1), tuple(sent), discarded)
 

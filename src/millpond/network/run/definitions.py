@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
-from millpond.errors import CatalogError, MillpondError
+from millpond.errors import CatalogError, MillpondError, Unreachable
 from millpond.event_time import Progress
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.watch import Watch, definition_key
@@ -94,14 +94,20 @@ class RunningQueries:
         self._synced: Catalog | None = None  # the catalog that was taken up last
         self._noted: Catalog | None = None  # the catalog that the draft follows
         self._refused: dict[str, MillpondError] = {}  # queries that cannot begin, by folder
+        self._waiting: frozenset[str] = frozenset()  # folders of steps that could not be taken up yet
+        self._not_before = 0.0  # when that is tried again
         self._asker: Engine | None = None
 
     # -- what runs --------------------------------------------------------------------------------------------------
 
     @property
     def in_sync(self) -> bool:
-        """Whether the catalog has not changed since the last `take_up`."""
-        return self._host.catalog is self._synced
+        """Whether there is nothing to take up: the catalog has not changed since the last time, and what waits still waits."""
+        return self._host.catalog is self._synced and not self._retries()
+
+    def _retries(self) -> bool:
+        """Whether it is time to take up what could not be because another system was not reached."""
+        return bool(self._waiting) and self._host.clock.monotonic() >= self._not_before
 
     def note(self) -> None:
         """Follow the catalog in the draft: forget queries that were dropped, note where new ones begin."""
@@ -164,7 +170,7 @@ class RunningQueries:
         """Let go of what is dropped, paused or altered; take up what is new, with windows filled from history."""
         with self._host.work:
             catalog = self._host.catalog
-            if catalog is self._synced:
+            if self.in_sync:
                 return
             if self._synced is not None and _columns(self._synced) != _columns(catalog):
                 self.start_over()  # windows hold rows without the new column
@@ -184,16 +190,18 @@ class RunningQueries:
             new = [(step, self._prepared(step)) for step in self._waiting_steps()]
             tables = {step: shard_table(prepared, effective) for step, prepared in new}
         try:
-            failed = self._fill(new, tables, effective, draft)
+            failed, waiting = self._fill(new, tables, effective, draft)
         except BaseException:
             self.start_over()  # some are taken up and some are not
             raise
         with self._host.work:
-            self.draft = self.draft.failing(failed)
+            tried = {*self._waiting, *(step.folder for step, _ in new)}
+            self.draft = self.draft.failing(failed).waiting_for(waiting, tried)
+            self._waiting = frozenset(waiting)
             for step, _ in new:
                 self._ready.pop(step.definition, None)
                 table = tables[step]
-                if step.folder in failed:
+                if step.folder in failed or step.folder in waiting:
                     continue
                 if table is not None:
                     self.placed[step.definition.name] = table.name
@@ -212,20 +220,29 @@ class RunningQueries:
         tables: Mapping[Step, StreamingTable | None],
         catalog: Catalog,
         draft: State,
-    ) -> dict[str, str]:
-        """Take up steps that are evaluated whole, without the lock: this reads history. Which of them could not be, and why."""
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Take up steps that are evaluated whole, without the lock: this reads history.
+
+        Which of them could not be, and why: those that failed, and those that wait for another system and are tried again.
+        """
         assert self.whole is not None
         failed: dict[str, str] = {}
+        waiting: dict[str, str] = {}
+        clock = self._host.clock
         for step, prepared in new:
             if tables[step] is not None:
                 continue
+            began = clock.monotonic()
             try:
                 for use in prepared.streams:
                     self._open_inlet(use.table.name, catalog, draft)
                 self.whole.add(prepared, draft.progress[step.folder])
+            except Unreachable as error:
+                waiting[step.folder] = str(error)
+                self._not_before = 2 * clock.monotonic() - began  # a pause as long as the try
             except MillpondError as error:
                 failed[step.folder] = str(error)
-        return failed
+        return failed, waiting
 
     def _in_steps(self, catalog: Catalog) -> Catalog:
         """The catalog with each query that can be split replaced by its two steps."""
@@ -301,6 +318,7 @@ class RunningQueries:
         if self.whole is not None:
             self.whole.close()
         self.whole = self.past = self._synced = self._noted = None
+        self._waiting = frozenset()
         self.steps.clear()
         self.placed.clear()
         self.run_id = _new_run()

@@ -341,6 +341,10 @@ class Network:
         """Why a query has stopped, if it has."""
         return self._running.draft.failed.get(query.folder)
 
+    def waits(self, query: ContinuousQuery) -> str | None:
+        """The other system that a query waits for, in words, if it does."""
+        return None if query.paused else self._running.draft.waiting.get(query.folder)
+
     def problem(self, query: ContinuousQuery) -> str | None:
         """Why a query has stopped or waits, or what is wrong with its results."""
         damaged = self._running.damage_of(query, self.catalog)
@@ -354,7 +358,7 @@ class Network:
         if outlet is not None:
             damage = outlet.archive.damage if outlet.archive is not None else None
             kept = outlet.problem or (str(damage) if damage is not None else None)
-        return self.failure(query) or lost or kept
+        return self.failure(query) or self.waits(query) or lost or kept
 
     def columns(self, prepared: Prepared) -> list[Column]:
         """The columns a query selects, found by evaluating it over nothing."""

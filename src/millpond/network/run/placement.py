@@ -4,13 +4,16 @@ whole; or whole, in the pond's own process.
 A query is local to the shards when its result is the union of its results over them, at every instant. That is proved from its
 text or not assumed: it reads one streaming table, split by SHARD BY (or not split at all), and any standard tables; and its
 strategy says that it is local to that table (`Strategy.local_to`).
+
+A query that reads a table of another system is evaluated whole, whatever its text: when that system cannot be reached the query
+waits at its instant, and shards would each wait at another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
+from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import ColumnsOf, split
 from millpond.network.strategies import choose
@@ -33,6 +36,8 @@ def place(prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf) -> Placem
 def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:
     """The table in whose shards a query can be evaluated, or None if it must be evaluated whole."""
     if len(prepared.streams) != 1 or prepared.query.start is not None or prepared.must_remember:
+        return None
+    if any(isinstance(use.table, StandardTable) and use.table.address is not None for use in prepared.standards):
         return None
     table = catalog.streaming.get(prepared.streams[0].table.name)
     if table is None or (table.shards > 1 and not table.shard_by):

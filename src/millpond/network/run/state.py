@@ -25,8 +25,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class State:
-    """Of each query: its progress, how many rows it has sent, and why it stopped if it did; which of its results are
-    missing, until that is acknowledged; and up to where its results are in an archive. Of each table: what was read."""
+    """Of each query: its progress, how many rows it has sent, why it stopped if it did, and why it waits if it does; which of its
+    results are missing, until that is acknowledged; and up to where its results are in an archive. Of each table: what was
+    read."""
 
     tick: int = 0
     progress: Mapping[str, Progress] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class State:
     failed: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, str] = field(default_factory=dict)
     archived: Mapping[str, int] = field(default_factory=dict)
+    waiting: Mapping[str, str] = field(default_factory=dict)
 
     def with_progress(self, progress: Mapping[str, Progress]) -> State:
         return replace(self, progress={**self.progress, **progress})
@@ -51,6 +53,10 @@ class State:
         """Queries have stopped. If one had stopped before, its first reason stays."""
         return replace(self, failed={**reasons, **self.failed})
 
+    def waiting_for(self, reasons: Mapping[str, str], tried: Collection[str]) -> State:
+        """Of the queries that were `tried`, these wait for another system."""
+        return replace(self, waiting={**_without(self.waiting, tried), **reasons})
+
     def losing(self, reasons: Mapping[str, str]) -> State:
         """Results of queries are found missing."""
         return replace(self, lost={**self.lost, **reasons})
@@ -65,7 +71,12 @@ class State:
 
     def restarting(self, folders: Collection[str]) -> State:
         """Without the progress and the failures of queries: they are to begin anew."""
-        return replace(self, progress=_without(self.progress, folders), failed=_without(self.failed, folders))
+        return replace(
+            self,
+            progress=_without(self.progress, folders),
+            failed=_without(self.failed, folders),
+            waiting=_without(self.waiting, folders),
+        )
 
     def keeping(self, folders: Collection[str]) -> State:
         """Without the queries that are not in `folders`: they were dropped."""
@@ -76,6 +87,7 @@ class State:
             failed=_within(self.failed, folders),
             lost=_within(self.lost, folders),
             archived=_within(self.archived, folders),
+            waiting=_within(self.waiting, folders),
         )
 
     def reading(self, tables: Set[str]) -> State:
@@ -99,6 +111,7 @@ class State:
             "failed": dict(self.failed),
             "lost": dict(self.lost),
             "archived": dict(self.archived),
+            "waiting": dict(self.waiting),
         }
 
     @classmethod
@@ -111,6 +124,7 @@ class State:
             dict(data["failed"]),
             dict(data["lost"]),
             dict(data["archived"]),
+            dict(data.get("waiting", {})),  # frames written before queries could wait do not have it
         )
 
 

@@ -26,7 +26,8 @@ What it promises.
 - What is sent at an instant depends on the rows up to that instant alone: not on how rows are cut into steps, nor on whether
   state was kept, filled from history, or restored from a checkpoint.
 - After `advance` its progress stands at `frontier`. If an instant fails with an error of the user's data, what was due before is
-  sent, `error` says why, and its progress stands at that instant. Any other exception is a bug; the evaluator handles it.
+  sent, `error` says why, and its progress stands at that instant. If another system cannot be reached, it is the same, but
+  `waiting` says why and the instant is due again in the next step. Any other exception is a bug; the evaluator handles it.
 
 What it may not do. Change inlets, or read from them what it did not announce in `needs` at the end of the last step. Ask the
 clock. Start threads. Keep references to what `Context` shares for one step.
@@ -42,7 +43,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from millpond.catalog import StreamingTable
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, Unreachable
 from millpond.event_time import NEVER, Progress
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
@@ -100,6 +101,8 @@ class Strategy(ABC):
         self.prepared = prepared
         self.progress = Progress()
         self.error: str | None = None  # why it stopped; it is not advanced any more
+        self.waiting: str | None = None  # why an instant could not be evaluated in the last step; it is tried again
+        self.not_before = 0.0  # set by the evaluator: when the next try is due
         self.cost = Cost()
         self._inlets: list[Inlet] = []
 
@@ -169,11 +172,14 @@ class Strategy(ABC):
         self, instants: Iterable[int], frontier: int, send: Callable[[int], pa.Table | None]
     ) -> tuple[pa.Table | None, int]:
         """What is sent at these instants, one after the other, and `frontier`. If one fails: what is sent before it, and that
-        instant; `error` then says why."""
+        instant; `error` or `waiting` then says why."""
         sent = []
         for instant in instants:
             try:
                 part = send(instant)
+            except Unreachable as error:
+                self.waiting, frontier = str(error), instant
+                break
             except MillpondError as error:
                 self.error, frontier = str(error), instant
                 break
