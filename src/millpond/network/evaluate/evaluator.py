@@ -29,7 +29,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import CheckpointWindow, Scribe
 from millpond.network.state.history import History
 from millpond.network.strategies import choose
-from millpond.network.strategies.base import Checkpoint, Cost, Strategy
+from millpond.network.strategies.base import Checkpoint, Costs, Strategy
 from millpond.network.strategies.parts.context import Context
 from millpond.network.time.inlet import Inlet
 from millpond.schema import SEQ, with_seq
@@ -242,9 +242,13 @@ class Evaluator:
                     found[query.users_name, held.description] = held.size()
         return found
 
-    def costs(self) -> dict[str, tuple[str, Cost]]:
-        """By query: how it is evaluated here, and what that has cost. What a part of a query costs is the query's."""
-        return {s.prepared.query.users_name: (s.manner, s.cost) for s in self.strategies.values()}
+    def costs(self) -> Costs:
+        """What queries have cost here. What a part of a query costs is the query's."""
+        return {
+            s.prepared.query.users_name: (s.manner, c.evaluations, c.rows_in, c.rows_out, c.seconds)
+            for s in self.strategies.values()
+            for c in (s.cost,)
+        }
 
     def close(self) -> None:
         self.engine.close()

@@ -4,7 +4,7 @@ waits."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
@@ -16,7 +16,7 @@ from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.network.run.placement import place
 from millpond.network.strategies import choose
-from millpond.network.strategies.base import Cost
+from millpond.network.strategies.base import Cost, Costs
 from millpond.query.binding.uses import Use
 
 
@@ -44,14 +44,15 @@ def state_rows(network: Network) -> list[dict[str, Any]]:
 
 def cost_rows(network: Network) -> list[dict[str, Any]]:
     """One row for each query and place where it is evaluated."""
-    parts: list[tuple[str | None, int | None, Mapping[str, tuple[str, Cost]]]] = []
+    parts: list[tuple[str | None, int | None, Costs]] = []
     if network.evaluator is not None:
         parts.append((None, None, network.evaluator.costs()))
     parts += [(table, n, found.costs) for table, shards in network.shards.items() for n, found in shards.items()]
+    names = ("manner", *(field.name for field in fields(Cost)))
     return [
-        {"query": query, "table": table, "shard": shard, "manner": manner, **asdict(cost)}
+        {"query": query, "table": table, "shard": shard, **dict(zip(names, found, strict=True))}
         for table, shard, costs in parts
-        for query, (manner, cost) in costs.items()
+        for query, found in costs.items()
         if query in network.catalog.queries  # a shard that did nothing since does not know that one was dropped
     ]
 

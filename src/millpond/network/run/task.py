@@ -15,7 +15,7 @@ import pyarrow as pa
 from millpond.durable import disk_errors
 from millpond.event_time import Progress
 from millpond.network.run.state import Seen
-from millpond.network.strategies.base import Cost
+from millpond.network.strategies.base import Costs
 from millpond.table.log import Section
 
 
@@ -61,7 +61,7 @@ class ShardOutcome:
     progress: dict[str, Progress]
     errors: dict[str, str]
     held: dict[tuple[str, str], tuple[int, int]]  # rows and bytes, by holder and what it is
-    costs: dict[str, tuple[str, Cost]]  # by query: how it is evaluated, and what that has cost
+    costs: Costs
     worker: str
 
     def write(self, path: Path) -> None:

@@ -69,6 +69,11 @@ class Cost:
     seconds: float = 0.0
 
 
+Costs = dict[str, tuple[str, int, int, int, float]]
+"""By query: how it is evaluated, and the members of `Cost` in their order. Plain tuples: shards send one for each query at each
+tick, and to pickle an object takes ten times as long."""
+
+
 @dataclass(frozen=True)
 class Held:
     """Something that a strategy holds. Several strategies may hold the same `thing`; it is counted once."""
