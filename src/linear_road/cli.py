@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import millpond
+from linear_road.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +100,7 @@ def generate(
         console = Console()
         with Bars(console) as bars:
             paths = generating.generate(
-                config, out, format.value, days, lambda p: bars.move(p.file, p.share, f"{p.rows:,} rows")
+                config, out, format.value, days, lambda p: bars.move(p.file, p.share, counted(p.rows, "row"))
             )
         for path in paths.values():
             say(console, f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
@@ -194,8 +195,8 @@ def drive(console: Console, config: RunConfig, facts: Facts, asking: Questions |
     from linear_road.run import Run
     from linear_road.screen import Watcher
 
-    what = f"{facts.tuples:,} tuples of {facts.xways:g} expressways, seconds {facts.first} to {facts.last}"
-    say(console, f"{config.input}: {what}")
+    what = f"{counted(facts.tuples, 'tuple')} of {counted(facts.xways, 'expressway')}"
+    say(console, f"{config.input}: {what}, seconds {facts.first} to {facts.last}")
     with Run(config) as running:
         with console.status("preparing") as status:
 
@@ -216,10 +217,8 @@ def drive(console: Console, config: RunConfig, facts: Facts, asking: Questions |
         found = running.finish()
     late = tell_answers(console, found)
     wall, tuples = found["wall"], found["tuples"]
-    say(
-        console,
-        f"{tuples:,} tuples in {wall:,.0f} s; {found['kept_reports']:,} reports are kept; {config.out}/output.csv",
-    )
+    kept = counted(found["kept_reports"], "report is", "reports are")
+    say(console, f"{counted(tuples, 'tuple')} in {wall:,.0f} s; {kept} kept; {config.out}/output.csv")
     if config.speed == "max" and late:
         say(
             console,

@@ -31,6 +31,7 @@ from linear_road.questions import Questions
 from linear_road.report import write_report
 from linear_road.run import RunConfig
 from linear_road.survey import survey
+from linear_road.wording import counted
 
 MARKER: Final = "demo.json"
 TRAFFIC: Final = TrafficConfig(xways=1, start_minute=64, minutes=8, seed=7)
@@ -42,8 +43,8 @@ def run_demo(folder: Path, *, speed: float, traffic: TrafficConfig = TRAFFIC, da
     console = Console()
     begin = time.monotonic()
     with claimed(folder):
-        minutes = f"minutes {traffic.start_minute} to {traffic.end_minute}"
-        say(console, f"Linear Road: {minutes} of {traffic.xways:g} expressway, {speed:g} times as fast, in {folder}/")
+        minutes = f"minutes {traffic.start_minute} to {traffic.end_minute} of {counted(traffic.xways, 'expressway')}"
+        say(console, f"Linear Road: {minutes}, {speed:g} times as fast, in {folder}/")
         say(console, "1. generate: traffic by simulation, and the histories")
         with Bars(console) as bars:
             paths = generate.generate(traffic, folder / "lr", "parquet", days, lambda p: bars.move(p.file, p.share))

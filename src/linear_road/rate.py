@@ -22,6 +22,7 @@ from linear_road.driver import BEHIND
 from linear_road.load import TrafficConfig
 from linear_road.records import HISTORY_DAYS
 from linear_road.run import Moment, Run, RunConfig, machine
+from linear_road.wording import counted
 
 RESULT: Final = "rating.json"
 
@@ -103,7 +104,7 @@ def run_trial(config: RateConfig, xways: float, tell: Tell, watch: Watch) -> Tri
     tell(f"L = {xways:g}: generating minutes {config.start} to {config.end}")
     paths: dict[str, Path | None] = {"input": generate.write_input(traffic, data), "tolls": None, "segments": None}
     if config.days:
-        tell(f"L = {xways:g}: generating {config.days} days of history")
+        tell(f"L = {xways:g}: generating {counted(config.days, 'day')} of history")
         paths["tolls"] = generate.write_tolls(traffic, data, days=config.days)
         paths["segments"] = generate.write_segments(traffic, data, days=config.days)
     source = paths["input"]
@@ -146,7 +147,8 @@ def _objection(verdict: validator.Verdict, summary: dict[str, Any]) -> str:
     if not verdict.ok:
         return str(verdict).splitlines()[-1]
     if summary["kept_reports"] != verdict.reports:
-        return f"{summary['kept_reports']} reports were kept of {verdict.reports}"
+        kept = counted(summary["kept_reports"], "report was", "reports were")
+        return f"{kept} kept of {verdict.reports:,}"
     if summary["driver_behind"] > BEHIND:
         return f"the driver was {summary['driver_behind']:.1f} s behind"
     return ""

@@ -12,6 +12,7 @@ from linear_road import page, plots, published
 from linear_road.application import ANSWERS
 from linear_road.plots import Series, axis_over
 from linear_road.screen import NAMES
+from linear_road.wording import counted
 
 RESULT: Final = "rating.json"
 
@@ -23,13 +24,14 @@ def rating_page(path: Path) -> str:
     replayed, real = found["minutes"]["replayed"], found["minutes"]["real_time"]
     what = (
         f"Each trial ran minutes {real[0]} to {real[1]} of the three hours in real time, after a fast replay of minutes "
-        f"{replayed[0]} to {replayed[1]}; every answer was validated. History: {found['history_days']} days. "
+        f"{replayed[0]} to {replayed[1]}; every answer was validated. History: {counted(found['history_days'], 'day')}. "
         f"One-time queries a minute: {found['one_time_queries_a_minute']}."
     )
     machine = found["machine"]
     own = [
         "millpond (this rating)", "", f"{found['rating']:g}",
-        f"{machine['cores']} cores, {machine['memory'] / 1e9:.0f} GB", f"minutes {real[0]}-{real[1]} in real time",
+        f"{counted(machine['cores'], 'core')}, {machine['memory'] / 1e9:.0f} GB",
+        f"minutes {real[0]}-{real[1]} in real time",
     ]  # fmt: skip
     parts = [f"<h1>{title}</h1>", page.paragraph(what, "soft")]
     parts.append(page.section("Against L", page.figures(_against(trials)), _trials(trials)))

@@ -17,6 +17,7 @@ from linear_road.application import ANSWERS
 from linear_road.plots import Axis, Series, axis_over
 from linear_road.run_record import Record, load_by_minute, read_record
 from linear_road.screen import NAMES, clock
+from linear_road.wording import all_right, counted
 
 FILE: Final = "report.html"
 _SMALL: Final = (430, 190)
@@ -62,7 +63,8 @@ def _what(record: Record) -> str:
         speed = f"second {record.timed_from} on at {speed}, before that replayed fast"
     first, last = run["seconds"] if run["seconds"] else (0, 0)
     span = f"seconds {first:,} to {last:,} ({clock(first)} to {clock(last)}) of 10,800"
-    return f"{Path(config['input']).name}: {run['tuples']:,} tuples, {span}; {speed}; {run['wall']:,.0f} s in all."
+    tuples = counted(run["tuples"], "tuple")
+    return f"{Path(config['input']).name}: {tuples}, {span}; {speed}; {run['wall']:,.0f} s in all."
 
 
 def _verdict(record: Record) -> str:
@@ -71,11 +73,16 @@ def _verdict(record: Record) -> str:
         return page.banner("", "Not validated", "millpond linearroad validate checks every answer against the input.")
     expected = sum(t["expected"] for t in verdict["types"].values())
     if not verdict["correct"]:
-        return page.banner("bad", "Not valid", f"Of {expected:,} expected answers not all are right; see the table.")
+        text = f"Of {counted(expected, 'expected answer')} not all are right; see the table."
+        return page.banner("bad", "Not valid", text)
     if verdict["late"]:
-        text = f"All {expected:,} answers are right; {verdict['late']:,} came later than their limit."
+        text = f"{_sentence(all_right(expected))}; {verdict['late']:,} came later than the limit."
         return page.banner("warn", "Right, but not all in time", text)
-    return page.banner("good", "Valid", f"All {expected:,} answers are right and in time.")
+    return page.banner("good", "Valid", f"{_sentence(all_right(expected))} and in time.")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _tiles(record: Record) -> str:
@@ -235,8 +242,8 @@ def _own_row(record: Record) -> list[str] | None:
         return None
     machine = record.run["machine"]
     first, last = record.run["seconds"]
-    part = f"{(last - first + 1) / 60:.0f} minutes at speed {record.run['config']['speed']}"
-    hardware = f"{machine['cores']} cores, {machine['memory'] / 1e9:.0f} GB"
+    part = f"{counted(round((last - first + 1) / 60), 'minute')} at speed {record.run['config']['speed']}"
+    hardware = f"{counted(machine['cores'], 'core')}, {machine['memory'] / 1e9:.0f} GB"
     return ["this run (no rating)", "", f"{record.xways:g}", hardware, part]
 
 

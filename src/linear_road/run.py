@@ -35,6 +35,7 @@ from linear_road.driver import Journal, read_journal, seconds_of
 from linear_road.meters import Meters
 from linear_road.one_time import OneTimeQueries
 from linear_road.survey import survey
+from linear_road.wording import counted
 
 POLL: Final = 0.03
 TICK: Final = "300ms"
@@ -140,7 +141,7 @@ class Run:
             (self.config.out / "preparing").touch()
             begin = time.monotonic()
             rows = application.load_segments(self.config.segments, means, self.config.today)
-            tell(f"segment history: {rows:,} rows in {time.monotonic() - begin:.0f} s")
+            tell(f"segment history: {counted(rows, 'row')} in {time.monotonic() - begin:.0f} s")
             application.create(self.db, self._input, means)
             begin = time.monotonic()
             rows = 0
@@ -148,7 +149,7 @@ class Run:
                 rows = application.load_tolls(
                     self.db, self.config.tolls, _now_and_then(tell, "toll history: {:,} rows")
                 )
-            tell(f"toll history: {rows:,} rows in {time.monotonic() - begin:.0f} s")
+            tell(f"toll history: {counted(rows, 'row')} in {time.monotonic() - begin:.0f} s")
             done.write_text(json.dumps({"segments": str(self.config.segments), "tolls": str(self.config.tolls)}))
             (self.config.out / "preparing").unlink()
         self.writer = Writer(self.db, self.config.out, self.clock)

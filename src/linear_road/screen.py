@@ -28,6 +28,7 @@ from linear_road.records import EAST, SEGMENTS
 from linear_road.road import Direction, Road
 from linear_road.run import Moment, Run
 from linear_road.survey import Facts
+from linear_road.wording import counted
 
 NAMES: Final = {0: "toll notifications", 1: "accident alerts", 2: "balances", 3: "expenditures", 4: "travel times"}
 BETWEEN_LOOKS: Final = 1.0
@@ -211,12 +212,12 @@ def line(seen: Seen) -> str:
     parts = [
         f"simulated {clock(seen.handed)} ({share(seen):.0%})",
         f"{seen.rate:,.0f} tuples/s",
-        f"{sum(a.count for a in seen.answers):,} answers",
+        counted(sum(a.count for a in seen.answers), "answer"),
         f"{worst.name} at most {worst.most:.2f} s lately (limit {worst.limit})",
         f"tick {seen.tick:.2f} s",
-        f"{seen.cpu:.1f} of {seen.cores} cores",
+        f"{seen.cpu:.1f} of {counted(seen.cores, 'core')}",
         f"{seen.memory / 1000:.1f} GB",
-        f"{seen.tolled} segments with tolls",
+        f"{counted(seen.tolled, 'segment')} with tolls",
     ]
     if seen.accidents:
         parts.append("accidents: " + " ".join(seen.accidents[:4]))
@@ -257,7 +258,8 @@ def _head(seen: Seen, width: int) -> list[Text]:
     load.append(f" {seen.tuples:,} of {seen.facts.tuples:,}")
     late = seen.behind > 1 and seen.speed != "max"
     cost = Text(
-        f"tick {seen.tick:.2f} s, CPU {seen.cpu:.1f} of {seen.cores} cores, memory {seen.memory / 1000:.1f} GB, "
+        f"tick {seen.tick:.2f} s, CPU {seen.cpu:.1f} of {counted(seen.cores, 'core')}, "
+        f"memory {seen.memory / 1000:.1f} GB, "
     )
     cost.append(f"answers {behind} s of traffic behind")
     if seen.speed != "max":
@@ -291,9 +293,9 @@ def _strips(seen: Seen, width: int) -> list[Text]:
             text.append(*_cell(seen.directions[place], slice(seg, seg + per)))
         texts.append(text)
     rest = len(seen.directions) - len(shown)
-    told = f"tolls in {seen.tolled} segments, up to {seen.highest:,}" if seen.tolled else "no tolls"
+    told = f"tolls in {counted(seen.tolled, 'segment')}, up to {seen.highest:,}" if seen.tolled else "no tolls"
     told += f"; accidents: {', '.join(seen.accidents[:4]) or 'none'}"
-    told += f"; {rest} more directions" if rest else ""
+    told += f"; {counted(rest, 'more direction')}" if rest else ""
     legend = "height: toll; red below 20 mph, green from 40; X accident; ! ahead"
     return [Text(told, overflow="ellipsis", no_wrap=True), *texts, Text(f"{'':<{_LABEL}}{legend}", "dim")]
 

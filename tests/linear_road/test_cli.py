@@ -130,7 +130,7 @@ def test_a_verdict_is_the_exit_code(tmp_path: Path, input: Path) -> None:
     output.write_text("0,1,0,0.500,0,0\n")
     good = run("validate", "--input", input, "--output", output)
     assert good.exit_code == 0, good.stdout
-    assert "Valid: all 1 answers to an input of 2 reports are right and in time." in good.stdout
+    assert "Valid: the 1 answer to an input of 2 reports is right and in time." in good.stdout
     output.write_text("0,1,0,9.000,0,0\n")
     assert run("validate", "--input", input, "--output", output).exit_code == 1
     assert run("validate", "--input", input, "--output", output, "--late-ok").exit_code == 0

@@ -62,7 +62,7 @@ def test_it_is_one_file_of_whole_drawings(text: str) -> None:
 def test_the_verdict_is_told(tmp_path: Path, text: str) -> None:
     assert "<b>Valid</b><br>All 78 answers are right and in time." in text
     late = write_report(canned_run(tmp_path / "late", late=True)).read_text()
-    assert "<b>Right, but not all in time</b><br>All 78 answers are right; 1 came later than their limit." in late
+    assert "<b>Right, but not all in time</b><br>All 78 answers are right; 1 came later than the limit." in late
     assert cells(late, "balances")[3:6] == ["7.000", "6", "1"]
     none = write_report(canned_run(tmp_path / "none", verdict=False)).read_text()
     assert "<b>Not validated</b>" in none

@@ -17,6 +17,7 @@ from linear_road.validator.histories import Journeys, expenditures, journeys
 from linear_road.validator.progress import OnProgress, Progress
 from linear_road.validator.read import Input, Longs, Requests, split
 from linear_road.validator.tolls import Alerts, Charges, Notifications, drive
+from linear_road.wording import counted
 
 AT_ONCE: Final = 2
 """Directions worked on at the same time: memory is for as many."""
@@ -88,5 +89,5 @@ def _notes(read: Input) -> tuple[str, ...]:
     if read.outside:
         notes.append(f"{read.outside:,} position reports of the input are from outside the city and were left out")
     if read.unknown:
-        notes.append(f"{read.unknown:,} rows of the input are of no type the benchmark has and were left out")
+        notes.append(f"{counted(read.unknown, 'row')} of the input left out: of no type the benchmark has")
     return tuple(notes)

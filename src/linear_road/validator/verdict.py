@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from linear_road.wording import all_right, counted
+
 NAMES: Final = {0: "toll", 1: "accident", 2: "balance", 3: "expenditure", 4: "travel time"}
 LIMITS: Final = {0: 5, 1: 5, 2: 5, 3: 10, 4: 30}
 """Seconds from a tuple's Time within which its answer must be out."""
@@ -97,21 +99,22 @@ class Verdict:
         ]
         lines += [str(example) for example in self.examples]
         if self.malformed:
-            lines.append(f"{self.malformed:,} lines of the output are malformed")
+            lines.append(f"{counted(self.malformed, 'line of the output is', 'lines of the output are')} malformed")
         lines += self.notes
         lines.append(self._sentence())
         return "\n".join(lines)
 
     def _sentence(self) -> str:
         expected = sum(answers.expected for answers in self.types)
-        of = f"{expected:,} answers to an input of {self.reports:,} reports"
+        of = f" to an input of {counted(self.reports, 'report')}"
         if not self.correct:
-            return f"Not valid: {of} were expected, and not all are right."
+            were = "was" if expected == 1 else "were"
+            return f"Not valid: {counted(expected, 'answer')}{of} {were} expected, and not all are right."
+        right = all_right(expected, of)
         if self.late:
-            return (
-                f"{'Valid but for' if self.late_ok else 'Not valid:'} {self.late:,} late answers; all {of} are right."
-            )
-        return f"Valid: all {of} are right{' and in time' if any(answers.timed for answers in self.types) else ''}."
+            late = counted(self.late, "late answer")
+            return f"{'Valid but for' if self.late_ok else 'Not valid:'} {late}; {right}."
+        return f"Valid: {right}{' and in time' if any(answers.timed for answers in self.types) else ''}."
 
     def to_json(self) -> str:
         types = {answers.name: {**asdict(answers), "limit": answers.limit} for answers in self.types}
