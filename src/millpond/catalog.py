@@ -318,6 +318,12 @@ class Catalog:
             raise CatalogError(f'"{name}{REJECTED_SUFFIX}" exists already', hint="Take another name.")
         if name.startswith("_"):
             raise CatalogError(f'"{name}" starts with an underscore', hint="Such names belong to millpond.")
+        if "." in name:
+            raise CatalogError(
+                f'name "{name}" has a dot',
+                detail="A dot stands between a schema and a name, and a pond has no schemas of its own.",
+                hint="Take another name.",
+            )
 
     def with_streaming(self, table: StreamingTable) -> Catalog:
         return self._next(streaming={**self.streaming, table.name.lower(): table}, made=self.made + 1)

@@ -113,6 +113,11 @@ def test_names_that_do_not_exist(look: object, message: str) -> None:
             lambda c: c.with_standard(StandardTable("a_rejected", COLUMNS, "x")).check_free("a"),
             '"a_rejected" exists already\nHint: Take another name.',
         ),
+        (
+            lambda c: c.check_free("a.b"),
+            'name "a.b" has a dot\nDetail: A dot stands between a schema and a name, and a pond has no schemas of its own.'
+            "\nHint: Take another name.",
+        ),
         (lambda c: c.check_free("_x"), '"_x" starts with an underscore\nHint: Such names belong to millpond.'),
         (
             lambda c: c.without("cars"),

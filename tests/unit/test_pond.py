@@ -119,31 +119,32 @@ def test_a_name_never_leads_out_of_the_pond(tmp_path: Path, name: str) -> None:
     beside = {p.name for p in tmp_path.iterdir()}
     for number in range(12):
         (tmp_path / f"victim-{number}" / "data").mkdir(parents=True)
+    table = name.replace(".", "") or "t"  # a relation's name has no dots; a column's may have
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
-        db.sql(f"CREATE STREAMING TABLE `{name}` (`{name}` STRING, a INT, t BIGINT) TIMESTAMP BY t")
-        db.sql(f"CREATE INDEX ON `{name}` (`{name}`)")
-        db.append(name, [("x", 1, 1), ("y", 2, 1)])
+        db.sql(f"CREATE STREAMING TABLE `{table}` (`{name}` STRING, a INT, t BIGINT) TIMESTAMP BY t")
+        db.sql(f"CREATE INDEX ON `{table}` (`{name}`)")
+        db.append(table, [("x", 1, 1), ("y", 2, 1)])
         db.archive()
-        assert db.sql(f"SELECT a FROM `{name}` WHERE `{name}` = 'y'").rows() == [(2,)]
-        db.sql(f"UPDATE `{name}` SET a = 3 WHERE a = 1")
-        db.sql(f"DELETE FROM `{name}` WHERE a = 2")
-        assert db.sql(f"SELECT a FROM `{name}`").rows() == [(3,)]
-        db.sql(f"CREATE TABLE `{name}2` (a INT)")
-        db.sql(f"INSERT INTO `{name}2` VALUES (7)")
-        db.sql(f"CREATE CONTINUOUS QUERY `{name}3` AS SELECT COUNT(*) AS n FROM `{name}` [NOW] SAMPLE REALTIME")
+        assert db.sql(f"SELECT a FROM `{table}` WHERE `{name}` = 'y'").rows() == [(2,)]
+        db.sql(f"UPDATE `{table}` SET a = 3 WHERE a = 1")
+        db.sql(f"DELETE FROM `{table}` WHERE a = 2")
+        assert db.sql(f"SELECT a FROM `{table}`").rows() == [(3,)]
+        db.sql(f"CREATE TABLE `{table}2` (a INT)")
+        db.sql(f"INSERT INTO `{table}2` VALUES (7)")
+        db.sql(f"CREATE CONTINUOUS QUERY `{table}3` AS SELECT COUNT(*) AS n FROM `{table}` [NOW] SAMPLE REALTIME")
         inbox = tmp_path / "inbox"
         inbox.mkdir()
-        db.sql(f"CREATE SOURCE `{name}4` (k STRING, a INT, t BIGINT) FROM FILES '{inbox}' FORMAT CSV")
-        db.sql(f"INSERT INTO `{name}` SELECT * FROM `{name}4`")
-        db.sql(f"ON `{name}3` DO PYTHON 'os:fsencode'")
+        db.sql(f"CREATE SOURCE `{table}4` (k STRING, a INT, t BIGINT) FROM FILES '{inbox}' FORMAT CSV")
+        db.sql(f"INSERT INTO `{table}` SELECT * FROM `{table}4`")
+        db.sql(f"ON `{table}3` DO PYTHON 'os:fsencode'")
         for kind in ("tables", "standard", "feeds", "triggers"):
             for path in (db.folder / kind).iterdir() if (db.folder / kind).exists() else ():
                 assert path.name.isascii()
                 assert len(path.name) < 80
-        db.sql(f"DROP CONTINUOUS QUERY `{name}3`")
-        db.sql(f"DROP FEED `{name}_from_{name}4`")
-        db.sql(f"DROP TABLE `{name}2`")
-        db.sql(f"DROP TABLE `{name}`")
+        db.sql(f"DROP CONTINUOUS QUERY `{table}3`")
+        db.sql(f"DROP FEED `{table}_from_{table}4`")
+        db.sql(f"DROP TABLE `{table}2`")
+        db.sql(f"DROP TABLE `{table}`")
     assert {p.name for p in tmp_path.iterdir()} == beside | {"pond", "inbox"} | {f"victim-{i}" for i in range(12)}
     assert all(os.listdir(tmp_path / f"victim-{i}") == ["data"] for i in range(12))
 
@@ -364,7 +365,7 @@ def test_a_statement_nested_too_deeply(db: Pond, statement: str) -> None:
     with pytest.raises(millpond.UnsupportedSql, match="nested too deeply") as caught:
         db.sql(f"SELECT {statement}")
     assert caught.value.detail == (
-        "Long chains of + or EXCEPT and their like count as nested; those of AND, OR and UNION do not."
+        "Long chains of + or EXCEPT and their like count as nested; those of AND, OR, || and UNION do not."
     )
     assert caught.value.hint
 

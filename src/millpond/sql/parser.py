@@ -167,9 +167,9 @@ class StatementReader(ContinuousReader, DefinitionReader):
         self.index += 1
         if self.look(1):
             self.accept("TABLE")
-        schema = "millpond." if self.at("MILLPOND") and self.look(1).token_type is TokenType.DOT else ""
-        self.index += 2 if schema else 0
-        return st.Describe(self.sql, self.place, schema + self.name("table"))
+        system = self.at("MILLPOND") and self.look(1).token_type is TokenType.DOT
+        self.index += 2 if system else 0
+        return st.Describe(self.sql, self.place, self.name("table"), system=system)
 
     def show(self) -> Statement:
         self.expect("SHOW")

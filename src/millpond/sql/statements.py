@@ -224,7 +224,10 @@ class AlterTable(Statement):
 
 @dataclass(frozen=True)
 class Describe(Statement):
+    """`system`: a system table is meant; `name` is without its schema."""
+
     name: str
+    system: bool = False
 
 
 @dataclass(frozen=True)

@@ -69,10 +69,12 @@ def _line(text: str | None) -> str | None:
 
 def describe_relation(workspace: Workspace, statement: st.Describe) -> Result:
     workspace.refresh()
-    schema, _, plain = statement.name.lower().rpartition(".")
-    name = find_system_table(plain, system_tables(), sql=statement.sql, span=statement.span).name if schema else plain
+    name = statement.name.lower()
+    system = {table.name for table in system_tables().values()}
+    if statement.system:
+        name = find_system_table(name, system_tables(), sql=statement.sql, span=statement.span).name
     found = [row for row in Reading(workspace).rows("columns") if row["table"] == name]
-    if not found:
+    if not found or (name in system and not statement.system):  # `millpond.queries` in backquotes is one plain name
         raise UnknownName(
             "table", statement.name, _describable(workspace.catalog), sql=statement.sql, span=statement.span
         )

@@ -281,3 +281,28 @@ def test_they_cannot_be_changed(db: Pond) -> None:
     for text in ("DELETE FROM millpond.tables", "INSERT INTO millpond.tables VALUES (1)", "DROP TABLE millpond.tables"):
         with pytest.raises(millpond.MillpondError):
             parse(text)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE `{name}` (a INT)",
+        "CREATE TABLE `{name}` AS SELECT 1 AS a",
+        "CREATE STREAMING TABLE `{name}` (a INT)",
+        "CREATE SOURCE `{name}` (a INT) FROM FILES '/tmp/nowhere'",
+        "CREATE CONTINUOUS QUERY `{name}` AS SELECT a FROM s [NOW] SAMPLE REALTIME",
+        "CREATE STREAMING VIEW `{name}` AS SELECT a FROM s [NOW] SAMPLE REALTIME",
+        "ALTER TABLE s RENAME TO `{name}`",
+    ],
+)
+def test_a_name_with_a_dot_is_refused(db: Pond, sql: str) -> None:
+    """It was taken for a system table."""
+    db.sql("CREATE STREAMING TABLE IF NOT EXISTS s (a INT)")
+    assert refused(db, sql.format(name="millpond.queries")).startswith('name "millpond.queries" has a dot|')
+    assert refused(db, "CREATE FUNCTION `a.b` (x INT) RETURNS INT AS PYTHON 'math:floor'").startswith(
+        '"a.b" cannot be the name of a function'
+    )
+
+
+def test_a_quoted_name_is_not_that_of_a_system_table(db: Pond) -> None:
+    assert refused(db, "DESCRIBE `millpond.queries`").startswith('table "millpond.queries" does not exist')
