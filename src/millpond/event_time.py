@@ -70,9 +70,11 @@ def to_event_time(value: Any, table: StreamingTable) -> int:
             raise SqlError(
                 f'{brief(value)} is not a time of table "{table.name}"', detail="Its time column counts whole seconds."
             ) from error
-        if not -(1 << 63) <= time < 1 << 63:
+        kind = table.columns.find(table.time_column, table.name).type
+        if not -kind.largest - 1 <= time <= kind.largest:
             raise SqlError(
-                f'{brief(value)} is not a time of table "{table.name}"', detail="A time is a 64-bit integer."
+                f'{brief(value)} is not a time of table "{table.name}"',
+                detail=f"Its time column is a {kind}: {-kind.largest - 1} to {kind.largest}.",
             )
         return time
     found = timestamp_micros(value)

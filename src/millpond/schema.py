@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from millpond.errors import CatalogError, UnknownName
 
-INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}  # of whole numbers
+INTEGERS = tuple(BITS)
 TYPE_NAMES = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "BINARY", "DATE", "TIMESTAMP")
 ALIASES = {
     "INTEGER": "INT",
@@ -65,6 +66,11 @@ class DataType:
     @property
     def is_integer(self) -> bool:
         return self.name in INTEGERS
+
+    @property
+    def largest(self) -> int:
+        """The largest value of a type of whole numbers; the smallest is one further from 0."""
+        return (1 << (BITS[self.name] - 1)) - 1
 
 
 @dataclass(frozen=True)

@@ -185,3 +185,32 @@ def test_a_crash_while_time_is_taken_back(tmp_path: Path, monkeypatch: pytest.Mo
         db.tick()
         assert values(db) == [1, 2, 6]
         assert [row[0] for row in sent(db)] == [6]
+
+
+def test_the_ends_of_bigint_are_times(db: Pond) -> None:
+    make(db)
+    assert db.sql("SELECT v FROM r AS OF -9223372036854775808").rows() == []
+    with pytest.raises(SqlError, match='AS OF 9223372036854775807 is ahead of table "r"'):
+        db.sql("SELECT v FROM r AS OF 9223372036854775807")
+    for beyond in ("9223372036854775808", "-9223372036854775809"):
+        with pytest.raises(SqlSyntaxError, match="expected a time: a whole number or a text"):
+            db.sql(f"SELECT v FROM r AS OF {beyond}")
+    with pytest.raises(CatalogError, match="SET NOW only takes time back"):
+        db.sql("ALTER STREAMING TABLE r SET NOW 9223372036854775807")
+    db.sql("ALTER STREAMING TABLE r SET NOW -9223372036854775808")
+    assert values(db) == []
+    db.append("r", [(4, 5)])
+    assert values(db) == [4]
+
+
+@pytest.mark.parametrize(("kind", "last"), [("TINYINT", 127), ("SMALLINT", 32767), ("INT", 2**31 - 1)])
+def test_a_heartbeat_beyond_the_range_of_the_time_column(db: Pond, kind: str, last: int) -> None:
+    db.sql(f"CREATE STREAMING TABLE i (v INT, t {kind}) TIMESTAMP BY t AHEAD UNBOUNDED")
+    with pytest.raises(SqlError) as caught:
+        db.advance("i", last + 1)
+    assert str(caught.value) == (
+        f'{last + 1} is not a time of table "i"\nDetail: Its time column is a {kind}: {-last - 1} to {last}.'
+    )
+    assert db.now("i") is None
+    db.advance("i", last)
+    assert db.now("i") == last

@@ -139,13 +139,16 @@ class TokenCursor:
         return self.tokens[self.index - 1].text
 
     def whole(self, what: str) -> int:
-        """A whole number, with or without a sign."""
+        """A whole number, with or without a sign: any BIGINT."""
         sign = -1 if self.accept("-") else 1
         digits = self.look().text
-        if self.look().token_type is not TokenType.NUMBER or not digits.isdecimal() or len(digits) > MOST_DIGITS:
+        if self.look().token_type is not TokenType.NUMBER or not digits.isdecimal() or len(digits) > MOST_DIGITS + 1:
+            raise self.unexpected(what)
+        number = sign * int(digits)
+        if not -(1 << 63) <= number < 1 << 63:
             raise self.unexpected(what)
         self.index += 1
-        return sign * int(digits)
+        return number
 
     def interval(self) -> timedelta:
         """`INTERVAL '70' DAY`, `INTERVAL 70 DAY`, `INTERVAL '5 minutes'` or `INTERVAL 5` (seconds)."""

@@ -35,7 +35,7 @@ from millpond.predicate.form import (
     Value,
     all_of,
 )
-from millpond.schema import INTEGERS, Column, DataType
+from millpond.schema import BITS, INTEGERS, Column, DataType
 from millpond.sql.literals import kind_of, list_of, values_of
 
 ColumnOf = Callable[[exp.Column], Column | None]
@@ -45,7 +45,6 @@ _OPERATORS: Final[dict[type[exp.Expr], Operator]] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _READ = frozenset([*INTEGERS, "STRING", "DATE", "TIMESTAMP"])
-_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?P<zone>Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _WITH_ZONE = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
@@ -212,7 +211,7 @@ def _ends(node: exp.Between) -> tuple[exp.GTE, exp.LTE]:
 def _fits(kind: DataType, number: int) -> bool:
     """Whether column + number never exceeds the type of the sum, which is the wider one of the two sides'."""
     literal = 32 if -(1 << 31) <= number < 1 << 31 else 64
-    return (1 << (_BITS[kind.name] - 1)) + abs(number) < 1 << (max(_BITS[kind.name], literal) - 1)
+    return (1 << (BITS[kind.name] - 1)) + abs(number) < 1 << (max(BITS[kind.name], literal) - 1)
 
 
 # -- constants --------------------------------------------------------------------------------------------------------
@@ -263,7 +262,7 @@ def _constant(node: exp.Expr, kind: DataType) -> Value | None:
 def _in_type(number: int, to: exp.DataType | None) -> int | None:
     if to is None:
         return number
-    bits = _BITS.get(to.sql(dialect="spark").upper())
+    bits = BITS.get(to.sql(dialect="spark").upper())
     return number if bits is not None and -(1 << (bits - 1)) <= number < 1 << (bits - 1) else None
 
 
