@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.duration import UNITS, duration, parse_duration
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 
-__all__ = ["TEXTS", "VALUES", "TokenCursor", "found"]
+__all__ = ["LITERALS", "TEXTS", "VALUES", "TokenCursor", "found", "is_parameter", "value_as_name"]
 
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 # Tokens whose text is a value or a quoted name: never a keyword or a symbol, whatever it says.
@@ -30,7 +30,27 @@ VALUES = TEXTS | {
 AFTER_INTERVAL = frozenset(
     {"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH", "WITHIN", "SAMPLE", "AS", "FROM"}
 )
-MOST_DIGITS = 18  # what fits a BIGINT; also keeps int() away from Python's own limit on digits
+MOST_DIGITS = 18  # of which every number fits a BIGINT; also keeps int() away from Python's own limit on digits
+
+
+# Tokens that are values and never names.
+LITERALS = VALUES - {TokenType.IDENTIFIER}
+
+
+def is_parameter(sql: str, token: Token) -> bool:
+    """Whether a token is (a part of) a parameter's value: it stands at the place of the mark, `?` or `:name`."""
+    marks = (TokenType.PLACEHOLDER, TokenType.COLON)
+    return bool(token) and token.token_type not in marks and sql[token.start : token.start + 1] in ("?", ":")
+
+
+def value_as_name(sql: str, token: Token) -> SqlSyntaxError:
+    """The error that a value stands where a name is needed."""
+    span = Span(token.start, token.end + 1)
+    if is_parameter(sql, token):
+        message, hint = "expected a name, but found a parameter", "A parameter is a value. Write the name itself."
+        return SqlSyntaxError(message, hint=hint, sql=sql, span=span)
+    told = "A text is a value. Names need no quotes, or stand in backquotes." if token.token_type in TEXTS else None
+    return SqlSyntaxError(f"expected a name, but found {found(sql, token)}", hint=told, sql=sql, span=span)
 
 
 class TokenCursor:
@@ -110,6 +130,8 @@ class TokenCursor:
     def name(self, kind: str) -> str:
         """A name, in backquotes or not. Any word a query could use as a name is one."""
         token = self.look()
+        if is_parameter(self.sql, token):
+            raise value_as_name(self.sql, token)
         quoted = token.token_type is TokenType.IDENTIFIER
         if not quoted and token.token_type not in SparkParser.ID_VAR_TOKENS:
             hint = f"Put it in backquotes to use it as a name: `{token.text}`." if self.at_word() else None

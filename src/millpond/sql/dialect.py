@@ -10,7 +10,7 @@ carries the whole text and the place in it; places are offsets in the whole text
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from sqlglot import exp
@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
-from millpond.sql.cursor import TokenCursor, found
+from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, value_as_name
 from millpond.sql.literals import FOLDED, check_numbers, list_literal
 from millpond.windows.registry import read_window
 
@@ -137,6 +137,39 @@ class MillpondParser(SparkParser):
                 span=Span(self._curr.start, self._curr.end + 1),
             )
         return table
+
+    # A text, a number and a parameter are values, and never the name of anything. sqlglot takes nearly any token for a name
+    # behind AS, and a text for the name of a table.
+
+    def _parse_id_var(self, any_token: bool = True, tokens: Collection[TokenType] | None = None) -> exp.Expr | None:
+        return None if self._is_value(self._curr) else super()._parse_id_var(any_token, tokens)
+
+    def _parse_lambda_arg(self) -> exp.Expr | None:  # each argument of a call is tried as this first
+        return super()._parse_id_var()
+
+    def _parse_field(self, any_token: bool = False, *given: Any, **named: Any) -> exp.Expr | None:
+        if any_token and self._prev.token_type is TokenType.DOT and self._is_value(self._curr):
+            raise value_as_name(self.sql, self._curr)
+        return super()._parse_field(any_token, *given, **named)
+
+    def _parse_string_as_identifier(self) -> None:  # asked for behind a table, and in its place
+        if self._is_value(self._curr):
+            raise value_as_name(self.sql, self._curr)
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        self._check_alias()
+        return super()._parse_alias(this, explicit)
+
+    def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
+        self._check_alias()
+        return super()._parse_table_alias(alias_tokens)
+
+    def _check_alias(self) -> None:
+        if self._curr.token_type is TokenType.ALIAS and self._is_value(self._next):
+            raise value_as_name(self.sql, self._next)
+
+    def _is_value(self, token: Token) -> bool:
+        return bool(token) and (token.token_type in LITERALS or is_parameter(self.sql, token))
 
     def _parse_csv(self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA) -> list[T]:
         def item() -> T | None:

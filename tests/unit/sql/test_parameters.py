@@ -206,3 +206,56 @@ def test_parameters_beside_a_long_list(db: millpond.Pond) -> None:
     numbers = ", ".join(map(str, range(2, 500)))
     assert db.sql(f"SELECT a FROM t WHERE a IN ({numbers}) AND b = ?", ["y"]).rows() == [(2,)]
     assert refused(db, f"SELECT a FROM t WHERE a IN ({numbers}) AND b = ?", None).startswith("parameter has no value")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 AS a FROM ?",
+        "SELECT 1 AS ?",
+        "SELECT a FROM p AS ?",
+        "SELECT a FROM p ?",
+        "SELECT a FROM p JOIN ? ON TRUE",
+        "SELECT a FROM p, ?",
+        "WITH ? AS (SELECT 1 AS a) SELECT a FROM p",
+        "INSERT INTO ? VALUES (1)",
+        "DELETE FROM ?",
+        "UPDATE ? SET a = 1",
+    ],
+)
+@pytest.mark.parametrize("value", ["p", True, 7])
+def test_a_parameter_is_never_a_name(db: millpond.Pond, sql: str, value: Any) -> None:
+    db.sql("CREATE TABLE p (a INT)")
+    with pytest.raises(millpond.SqlSyntaxError) as caught:
+        db.sql(sql, [value])
+    assert caught.value.primary == "expected a name, but found a parameter"
+    assert caught.value.hint == "A parameter is a value. Write the name itself."
+    assert caught.value.span is not None
+    assert sql[caught.value.span.start : caught.value.span.end] == "?"
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT a FROM p AS t(?)", "SELECT 1 ?", "SELECT p.? FROM p", "SELECT stack(1, 2) AS (?)"]
+)
+@pytest.mark.parametrize("value", ["a", True])
+def test_a_parameter_is_not_a_column_either(db: millpond.Pond, sql: str, value: Any) -> None:
+    db.sql("CREATE TABLE p (a INT)")
+    with pytest.raises(millpond.SqlError):
+        db.sql(sql, [value])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT a FROM 'p'", 'SELECT a FROM "p"', "SELECT 1 AS 'p'", "SELECT a FROM p AS 'p'", "SELECT a FROM p 'p'"],
+)
+def test_a_text_is_never_a_name(db: millpond.Pond, sql: str) -> None:
+    db.sql("CREATE TABLE p (a INT)")
+    with pytest.raises(millpond.SqlSyntaxError) as caught:
+        db.sql(sql)
+    assert caught.value.primary in ("expected a name, but found text 'p'", 'expected a name, but found text "p"')
+    assert caught.value.hint == "A text is a value. Names need no quotes, or stand in backquotes."
+
+
+def test_a_number_is_never_a_name(db: millpond.Pond) -> None:
+    with pytest.raises(millpond.SqlSyntaxError, match="expected a name, but found number 5"):
+        db.sql("SELECT 1 AS 5")
