@@ -40,6 +40,8 @@ class Config:
                     its problem; 0 is no limit
     query_memory    bytes that the embedded engine may take for all queries together, and that one result may take; beyond it
                     the engine goes to disk, for up to four times as much, and then fails; 0 is half of the machine's memory
+    evaluation_memory  the same for the engine that evaluates continuous queries, in each process; beyond it a continuous query
+                    stops, with that as its problem. The rows in windows are not counted: SHOW STATE tells what they take
     """
 
     block_rows: int = 1_966_080
@@ -58,6 +60,7 @@ class Config:
     query_time: timedelta = timedelta(0)
     evaluation_time: timedelta = timedelta(seconds=60)
     query_memory: int = 0
+    evaluation_memory: int = 0
 
     def __post_init__(self) -> None:
         for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes", "statement_length"):
@@ -66,11 +69,12 @@ class Config:
         for name in ("query_time", "evaluation_time"):
             if getattr(self, name) < timedelta(0):
                 raise CatalogError(f"setting {name} cannot be {getattr(self, name)}", hint="Use 0 for no limit.")
-        if self.query_memory and self.query_memory < LEAST_MEMORY:
-            raise CatalogError(
-                f"setting query_memory cannot be {self.query_memory}",
-                hint=f"Use at least {LEAST_MEMORY:,} bytes, or 0 for half of the machine's memory.",
-            )
+        for name in ("query_memory", "evaluation_memory"):
+            if getattr(self, name) and getattr(self, name) < LEAST_MEMORY:
+                raise CatalogError(
+                    f"setting {name} cannot be {getattr(self, name)}",
+                    hint=f"Use at least {LEAST_MEMORY:,} bytes, or 0 for half of the machine's memory.",
+                )
         if not 0 <= self.shards <= MOST_SHARDS:
             raise CatalogError(
                 f"setting shards cannot be {self.shards}", hint=f"Use 1 to {MOST_SHARDS}, or 0 for one per core."

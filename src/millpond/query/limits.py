@@ -58,25 +58,31 @@ def collect(relation: duckdb.DuckDBPyRelation, most: int) -> pa.Table:
     for batch in reader:
         size += batch.nbytes
         if size > most:
-            raise LimitExceeded(
-                f"the result is larger than {in_words(most)}",
-                setting=SETTING,
-                hint=f"Ask for fewer rows or columns, or raise setting {SETTING}: connect(..., {SETTING}=...).",
-            )
+            raise too_large("the result", most)
         batches.append(batch)
     return pa.Table.from_batches(batches, schema=reader.schema)
 
 
-def limit_error(error: BaseException, most: int) -> LimitExceeded | None:
-    """What an engine's error says about a limit, if it does."""
+def too_large(what: str, most: int, setting: str = SETTING) -> LimitExceeded:
+    return LimitExceeded(
+        f"{what} is larger than {in_words(most)}",
+        setting=setting,
+        hint=f"Ask for fewer rows or columns, or raise setting {setting}: connect(..., {setting}=...).",
+    )
+
+
+def limit_error(
+    error: BaseException, most: int, what: str = "the query", setting: str = SETTING
+) -> LimitExceeded | None:
+    """What an engine's error says about a limit, if it does. `what` and `setting` are for the message."""
     text = str(error)
     long = too_long_text(text)
     if long is not None:
         return LimitExceeded(long, setting=None, hint="Make it in the program that uses it.")
     if isinstance(error, duckdb.OutOfMemoryException) or text.startswith("Out of Memory Error"):
         return LimitExceeded(
-            f"the query takes more memory than {in_words(most)}",
-            setting=SETTING,
+            f"{what} takes more memory than {in_words(most)}",
+            setting=setting,
             detail=f"DuckDB says: {text.splitlines()[0].partition(': ')[2]}.",
         )
     return None

@@ -144,3 +144,24 @@ def test_limits_that_are_none(setting: dict[str, object], message: str, tmp_path
     with pytest.raises(millpond.CatalogError) as caught:
         millpond.connect(tmp_path / "pond", **setting)
     assert str(caught.value).startswith(message)
+
+
+def test_an_evaluation_that_needs_too_much_memory_stops_its_query_only(tmp_path: Path) -> None:
+    numbered = "SELECT row_number() OVER (PARTITION BY a.v % 7 ORDER BY a.v * b.v) AS k FROM r [NOW] a JOIN r [NOW] b ON a.v < b.v"
+    with millpond.connect(tmp_path / "pond", auto_archive=False, evaluation_memory=16 << 20) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        db.sql(
+            "CREATE CONTINUOUS QUERY big RANGE UNBOUNDED AS "
+            f"SELECT count(*) AS n FROM ({numbered}) WHERE k = 1 SAMPLE INTERVAL '10' SECOND"
+        )
+        db.sql("CREATE CONTINUOUS QUERY small RANGE UNBOUNDED AS SELECT v FROM r [NOW] WHERE v < 2 SAMPLE REALTIME")
+        db.append("r", [(i, 10) for i in range(6000)])
+        db.advance("r", 11)
+        db.tick()
+        shown = {row[0]: row for row in db.sql("SHOW CONTINUOUS QUERIES").rows()}
+        assert shown["small"][1] == "running"
+        assert shown["big"][1] == "failed"
+        assert "an evaluation takes more memory than 16 MiB" in shown["big"]
+        assert db.sql("SELECT v FROM small ORDER BY v").rows() == [(0,), (1,)]
+        ((problem,),) = db.sql("SELECT problem FROM millpond.queries WHERE name = 'big'").rows()
+        assert "Setting evaluation_memory is the limit" in problem

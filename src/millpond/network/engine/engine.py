@@ -13,16 +13,21 @@ from millpond.errors import EngineError
 from millpond.network.engine.watch import Evaluation
 from millpond.process import ProcessBound
 from millpond.query.functions import register
+from millpond.query.limits import limit_error, limit_memory, query_memory, too_large
 from millpond.query.local import confine, translate_error
 from millpond.sql.translate import configure, needs_spark
 
+SETTING = "evaluation_memory"
+
 
 class Engine(ProcessBound):
-    """Not thread safe. `threads` is how many cores one question may use."""
+    """Not thread safe. `threads` is how many cores one question may use, `memory` the setting evaluation_memory."""
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, memory: int = 0) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": threads})
         configure(self._connection)
+        self._memory = query_memory(memory)
+        limit_memory(self._connection, self._memory)
         confine(self._connection)
         self._connection.execute("SET python_enable_replacements = false")
         self._functions: set[str] = set()
@@ -40,10 +45,13 @@ class Engine(ProcessBound):
             self._connection.register(name, rows)
         try:
             if self.evaluation is None:
-                return self._connection.sql(text).to_arrow_table()
+                return self._within_memory(self._connection.sql(text).to_arrow_table())
             with self.evaluation.question() as deadline, deadline.guard(self._connection):
-                return self._connection.sql(text).to_arrow_table()
+                return self._within_memory(self._connection.sql(text).to_arrow_table())
         except duckdb.Error as error:
+            limit = limit_error(error, self._memory, "an evaluation", SETTING)
+            if limit is not None:
+                raise limit from error
             if needs_spark(error):
                 raise EngineError(
                     "the query met a value on which DuckDB and Spark differ", detail=str(error)
@@ -52,6 +60,11 @@ class Engine(ProcessBound):
         finally:
             for name in tables:
                 self._connection.unregister(name)
+
+    def _within_memory(self, rows: pa.Table) -> pa.Table:
+        if rows.nbytes > self._memory:
+            raise too_large("the result of an evaluation", self._memory, SETTING)
+        return rows
 
     def close(self) -> None:
         self._connection.close()

@@ -40,9 +40,9 @@ _log = logging.getLogger("millpond")
 class Evaluator:
     """Not thread safe."""
 
-    def __init__(self, history: History, *, threads: int = 1, watch: Watch | None = None) -> None:
+    def __init__(self, history: History, *, threads: int = 1, memory: int = 0, watch: Watch | None = None) -> None:
         self.history = history
-        self.engine = Engine(threads)
+        self.engine = Engine(threads, memory)
         self._watch = watch
         self.strategies: dict[str, Strategy] = {}  # by the names of queries, each after those it reads
         self._context = Context(history, self.engine)

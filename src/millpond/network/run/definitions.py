@@ -179,7 +179,9 @@ class RunningQueries:
                     self._synced = catalog
                     return
                 self.past = Past(self._shelf, self._host.local, catalog, self._kept)
-                self.whole = Evaluator(self.past, threads=2, watch=self._watch)
+                self.whole = Evaluator(
+                    self.past, threads=2, memory=self._host.config.evaluation_memory, watch=self._watch
+                )
             assert self.past is not None
             for name, step in list(self.steps.items()):
                 if not step.is_current(catalog):

@@ -49,6 +49,7 @@ class ShardTask:
     owner: str = ""  # the worker that had the shard last
     planner: str = ""  # the pond's process: no worker that may be ended
     evaluation_time: timedelta | None = None  # how long the engine may take for one query at one instant
+    evaluation_memory: int = 0  # bytes that it may take
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,7 @@ def _tasks(
             owner=owners.get((name, shard), ""),
             planner=worker_name(),
             evaluation_time=host.config.evaluation_time or None,
+            evaluation_memory=host.config.evaluation_memory,
         )
         for shard in range(host.stream(name).definition.shards)
     ]

@@ -191,7 +191,7 @@ class Shard:
         self.close()
         definitions = self._load(task)
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
-        self._evaluator = Evaluator(past, threads=1, watch=_watch_for(task))
+        self._evaluator = Evaluator(past, threads=1, memory=task.evaluation_memory, watch=_watch_for(task))
         self._made, self._refused = {}, {}
         waiting = past.waiting(task.table, task.before.watermark, task.before.position)
         self._evaluator.open_at(self._catalog.streaming[task.table], task.before.watermark, waiting)
