@@ -100,6 +100,8 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> None:
                 raise UnsupportedSql(f"{_described(node)} is not supported in a query", sql=sql, span=_place(node))
         elif kind is exp.Table:
             _check_table(node, sql)
+        elif kind is exp.Collate:
+            _check_collation(node, sql)
         elif kind is exp.CTE and RELATION_NAME.fullmatch(node.alias):
             raise UnsupportedSql(f'name "{node.alias}" is reserved', hint="Take another.", sql=sql, span=span_of(node))
         elif kind is exp.Dot and isinstance(node.expression, exp.Func):
@@ -118,6 +120,28 @@ def _check_table(table: exp.Expr, sql: str) -> None:
             raise UnsupportedSql(f"{named} is not supported in a query", sql=sql, span=span_of(table))
     if not isinstance(table.this, (exp.Identifier, exp.Func)):
         raise UnsupportedSql("this is not a table", sql=sql, span=span_of(table))
+
+
+# Spark's names of collations: a base or a locale of ICU (`de`, `sr_Cyrl`, `en_USA`), and what it does not tell apart.
+_COLLATIONS: Final = (
+    "UTF8_BINARY",
+    "UTF8_LCASE",
+    "UNICODE",
+    "UNICODE_CI",
+    "UNICODE_AI",
+    "UNICODE_CI_AI",
+    "UNICODE_RTRIM",
+)
+_COLLATION: Final = re.compile(
+    "(?:UTF8_BINARY|UTF8_LCASE|UNICODE|[a-z]{2,3}(?:_[a-z]{4})?(?:_[a-z]{3})?)(?:_CI|_CS|_AI|_AS|_RTRIM)*",
+    re.IGNORECASE,
+)
+
+
+def _check_collation(node: exp.Expr, sql: str) -> None:
+    name = node.text("expression")
+    if not _COLLATION.fullmatch(name):
+        raise UnknownName("collation", name, _COLLATIONS, sql=sql, span=span_of(node))
 
 
 def _check_call(node: exp.Func, catalog: Catalog, sql: str) -> None:

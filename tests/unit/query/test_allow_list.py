@@ -420,3 +420,27 @@ def test_text_that_hardly_is_a_query_gets_an_error_of_ours(tmp_path: Path, text:
         with pytest.raises(millpond.MillpondError) as caught:
             db.sql(text)
         assert caught.value.primary == message
+
+
+@pytest.mark.parametrize("sql", ["SELECT {} AS x", "SELECT 1 AS x ORDER BY {}", "SELECT upper({}) AS x"])
+@pytest.mark.parametrize(
+    ("written", "name", "hint"),
+    [
+        ("'a' COLLATE noaccents", "noaccents", "There is: "),
+        ("'a' COLLATE UNICODE_IC", "UNICODE_IC", 'Did you mean "UNICODE_CI"?'),
+        ("collate('a', 'utf8')", "utf8", "There is: "),
+        ("'a' COLLATE `x; DROP`", "x; DROP", "There is: "),
+    ],
+)
+def test_an_unknown_collation_is_told(sql: str, written: str, name: str, hint: str, db: millpond.Pond) -> None:
+    with pytest.raises(millpond.UnknownName) as caught:
+        db.sql(sql.format(written))
+    assert caught.value.primary == f'collation "{name}" does not exist'
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["UNICODE", "unicode_ci_ai", "de", "sr_Cyrl_CI", "en_USA_AI", "UTF8_LCASE_RTRIM"])
+def test_a_collation_of_spark_is_left_to_it(name: str) -> None:
+    [statement] = parse(f"SELECT 'a' COLLATE {name} AS x")
+    assert isinstance(statement, Select)
+    check_allowed(statement.query, Catalog(), statement.sql)
