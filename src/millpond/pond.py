@@ -21,9 +21,10 @@ from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.process import ProcessBound
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
-from millpond.sql.parser import nested_too_deeply, parse
-from millpond.sql.sizes import check_text
+from millpond.sql.parser import parse
+from millpond.sql.sizes import check_text, nested_too_deeply
 from millpond.statements import run as run_statement
+from millpond.statements.ask import new_deadline
 from millpond.statements.change import insert_standard
 from millpond.statements.feed import transform as feed_transform
 from millpond.statements.functions import create_from_python, reader
@@ -106,10 +107,14 @@ class Pond(ProcessBound):
         self._workspace.check_open()
         check_text(text, self._workspace.config.statement_length)
         result = Result()
+        deadline = new_deadline(
+            self._workspace.config
+        )  # of the text and its first statement; each other one has its own
         try:
             with disk_errors(self.folder):
-                for statement in parse(text, parameters):
-                    result = run_statement(self._workspace, statement)
+                for statement in parse(text, parameters, deadline.check):
+                    result = run_statement(self._workspace, statement, deadline)
+                    deadline = new_deadline(self._workspace.config)
         except RecursionError as error:
             raise nested_too_deeply() from error
         return result

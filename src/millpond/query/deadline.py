@@ -67,6 +67,16 @@ class Deadline:
         """Seconds until the time is up; infinite without a limit."""
         return self._end - self._monotonic()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do not count the time that the block takes. Not while work is guarded."""
+        assert not self._stops, "work under way is watched by the clock"
+        begin = self._monotonic()
+        try:
+            yield
+        finally:
+            self._end += self._monotonic() - begin
+
     def cancel(self, reason: str = "it was cancelled") -> None:
         """End the work now. From any thread; returns before the work has ended. Work that is not begun does not begin."""
         with self._lock:

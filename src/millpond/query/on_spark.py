@@ -24,6 +24,7 @@ from millpond.query.plan import Fetched, Plan, ordered
 from millpond.query.relation import SPARK, as_now, through_window, united
 from millpond.schema import Schema, with_seq
 from millpond.spark.session import is_live, lost, spark_message, took_too_much
+from millpond.sql.literals import unfold_rows
 from millpond.sql.spark_text import check_spark_text
 from millpond.table.store import tail_table
 
@@ -99,6 +100,7 @@ def spark_text(bound: Bound, names: dict[str, str], instant: int | None) -> str:
         _unqualify_grouped(select)
     if isinstance(tree, exp.Select):
         _tell_apart(tree)
+    unfold_rows(tree)
     text = tree.sql(dialect="spark", comments=False)
     check_spark_text(text, _named_columns(tree))
     return text

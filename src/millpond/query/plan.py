@@ -6,7 +6,7 @@ than `large_rows`, goes to Spark. The same bound tree and the same selections go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -90,14 +90,17 @@ def make_plan(
     large_rows: int,
     use_indexes: bool = True,
     as_of: int | str | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Plan:
-    """Decide. `engine` is 'auto', 'duckdb' or 'spark'; with `as_of` streams are read as they were at that time."""
+    """Decide. `engine` is 'auto', 'duckdb' or 'spark'; with `as_of` streams are read as they were at that time. `check` is
+    called now and then, and raises to end it."""
     watermarks = {name: shelf.time(use) for name, use in bound.uses.items()}
     ends = {} if as_of is None else times_as_of(bound, as_of, watermarks)
     now = {**watermarks, **ends}
     bounds = find_bounds(bound, now)
     inputs: dict[str, Input] = {}
     for name, use in bound.uses.items():
+        check()
         snapshot = shelf.snapshot(use)
         if snapshot is None:
             inputs[name] = Fetched(shelf.fetch(use, used_columns(bound, use), bounds[name]))
@@ -120,7 +123,7 @@ def make_plan(
         reason = f"Python runs in this process: {', '.join(sorted(bound.functions))}"
     if engine != "spark":
         try:
-            text = to_duckdb(ordered(bound).tree, bound.functions)
+            text = to_duckdb(ordered(bound).tree, bound.functions, check)
         except NotOnDuckDB as refusal:
             if bound.functions:
                 raise only_here(bound, str(refusal)) from refusal

@@ -1,7 +1,7 @@
-"""Long chains of AND, OR and UNION, as trees that are wide instead of deep.
+"""Long chains of AND, OR, || and UNION, as trees that are wide instead of deep.
 
 A parser reads `a OR b OR c OR d` as `((a OR b) OR c) OR d`: a chain of thousands is a tree thousands of nodes deep, which
-recursion cannot walk and where each look for an ancestor costs as much as the chain is long. All three are associative, so
+recursion cannot walk and where each look for an ancestor costs as much as the chain is long. All four are associative, so
 `(a OR b) OR (c OR d)` means the same. The operands stay in their order.
 """
 
@@ -11,12 +11,13 @@ from typing import Any
 
 from sqlglot import exp
 
+_KEPT = ("distinct", "safe")  # arguments that all links of a chain have alike
 _LONG = 64  # operands; shorter chains are as the parser made them
 
 
 def balance(tree: exp.Expression) -> exp.Expression:
     """The tree with its long chains balanced, in place."""
-    links = [node for node in tree.walk() if isinstance(node, (exp.And, exp.Or, exp.Union))]
+    links = [node for node in tree.walk() if isinstance(node, (exp.And, exp.Or, exp.DPipe, exp.Union))]
     for top in links:
         if top.arg_key == "this" and top.parent is not None and _same(top.parent, top):
             continue  # inside a chain, or moved by now
@@ -50,11 +51,11 @@ def _operands(top: exp.Expr) -> list[exp.Expression]:
 
 
 def _bare(node: exp.Expr) -> bool:
-    return all(not value or key in ("this", "expression", "distinct") for key, value in node.args.items())
+    return all(not value or key in ("this", "expression", *_KEPT) for key, value in node.args.items())
 
 
 def _balanced(operands: list[exp.Expression], top: exp.Expr) -> exp.Expression:
-    more = {"distinct": top.args.get("distinct")} if isinstance(top, exp.Union) else {}
+    more = {key: top.args[key] for key in _KEPT if key in top.args}
     while len(operands) > 1:
         pairs: list[Any] = [
             type(top)(this=operands[i], expression=operands[i + 1], **more) for i in range(0, len(operands) - 1, 2)

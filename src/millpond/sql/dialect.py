@@ -23,7 +23,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
 from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, value_as_name
-from millpond.sql.literals import FOLDED, check_numbers, list_literal
+from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
 from millpond.windows.registry import read_window
 
 __all__ = [
@@ -59,6 +59,8 @@ CORRELATED = {
 
 NORMS = {"approx_norm": "value", "approx_norm_lower": "lower", "approx_norm_upper": "upper"}
 """The names of a norm: whether the value or a bound is shown."""
+
+FOLDED_ROWS = "folded_rows"  # in the meta of a row that stands for many, until its VALUES is read
 
 QUERY_WORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "UNION", "SET", "VALUES")
 
@@ -115,6 +117,26 @@ class MillpondParser(SparkParser):
         self._advance(2)
         self._match_r_paren(node)
         return node
+
+    def _parse_value(self, values: bool = True) -> exp.Tuple | None:
+        if self._curr.token_type is not FOLDED:
+            return super()._parse_value(values)
+        rows = LiteralRows.read(self._curr)
+        if rows is None or not rows.is_separable:
+            self.raise_error("Expected rows of one kind")  # the text is then read as a whole
+        self._advance()
+        row = exp.Tuple()
+        row.meta[FOLDED_ROWS] = rows
+        return row
+
+    def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
+        found = super()._parse_derived_table_values(allow_value_synonym)
+        folded = [rows for row in found.expressions if (rows := row.meta_get(FOLDED_ROWS))] if found else []
+        if found and folded:
+            if len(found.expressions) > 1:
+                self.raise_error("Expected nothing but literals")
+            fold_rows(found, folded[0])
+        return found
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         # sqlglot comes here with a Table in one case only: a bracket behind a name in FROM or JOIN, before its alias.

@@ -1,10 +1,14 @@
-"""Long lists of literals, read without a tree: `x IN (1, 2, ...)` and `INSERT INTO t VALUES (1, 'a'), (2, 'b'), ...`.
+"""Long lists of literals, read without a tree: `x IN (1, 2, ...)`, `x = 1 OR x = 2 OR ...` and `VALUES (1, 'a'), (2, 'b'), ...`.
 
 A tree has a node for each literal, and binding, planning and translating visit each node some thirty times: 100,000 values
 took 38 seconds. But a list of plain literals says nothing that has to be bound. So `fold` finds such lists in the text with
 regular expressions and puts a mark in their place, before the text is read; the reader takes what a mark stands for from the
 text. In a tree, the list of an IN is then one literal whose text is the whole list, so that each dialect writes it as it is.
-The rows of an INSERT become columns at once.
+The rows of an INSERT become columns at once. Those of another VALUES become a sample of them, which has the same types, and
+the whole list beside it (`folded_rows`) for whoever writes the text for an engine.
+
+A chain of ORs is folded between its first and its last comparison: what stands between two ORs is never part of anything else.
+So is `x <> 1 AND x <> 2 AND ...`, behind a comparison, where an AND cannot be that of a BETWEEN.
 
 Invariant: folding never changes what a text means. A list is folded only if it has nothing but literals whose spelling means
 the same to Spark, DuckDB and us. Whoever cannot read a folded text reads the whole one, which also gives the errors.
@@ -28,6 +32,8 @@ FOLDED: Final = TokenType.HIVE_TOKEN_STREAM
 
 FEWEST = 100  # below, trees are fast enough, and more of a query can be said about single literals
 _LIST = "list"  # in the meta of an exp.Literal: 'int' or 'text', what the list in its text is of
+SEPARATOR, NULL = "\x1f", "\x1e"  # in a text that holds many values: what stands between them, what stands for NULL
+_ROWS = "rows"  # in the meta of an exp.Values: the LiteralRows it stands for
 _MARK = "\ue000"  # for private use, says Unicode
 
 # Whole numbers without leading zeros that fit a BIGINT; decimals; texts without backslashes, which DuckDB reads otherwise.
@@ -46,11 +52,30 @@ _SCAN = re.compile(
     r"""\br'[^']*+'|\br"[^"]*+"|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|--[^\n]*+"""
     rf"""|(?P<unsure>/\*|\{{[#%{{]|{_MARK})"""
     r"""|\bIN\s*+\(\s*+(?P<in>(?=['\d-]))"""
-    rf"""|\bINSERT\s++INTO\s++(?:TABLE\s++)?{_NAME}\s*+(?:\([^()'"]*+\)\s*+)?VALUES\s*+(?P<values>(?=\())""",
+    rf"""|\bOR\s++(?P<or>(?={_NAME}(?:\.{_NAME})*+\s*+=\s*+['\d-]))"""
+    rf"""|(?:<>|!=)\s*+(?:{_INT}|{_TEXT})\s++AND\s++(?P<and>(?={_NAME}(?:\.{_NAME})*+\s*+(?:<>|!=)\s*+['\d-]))"""
+    rf"""|\bINSERT\s++INTO\s++(?:TABLE\s++)?{_NAME}\s*+(?:\([^()'"]*+\)\s*+)?VALUES\s*+(?P<values>(?=\())"""
+    r"""|\bVALUES\s*+(?P<rows>(?=\())""",
     re.IGNORECASE | re.DOTALL,
 )
 _INTS = re.compile(rf"{_INT}(?:{_COMMA}{_INT}){{{FEWEST - 1},}}+(?=\s*+\))")
 _TEXTS = re.compile(rf"{_TEXT}(?:{_COMMA}{_TEXT}){{{FEWEST - 1},}}+(?=\s*+\))")
+
+
+def _chain(word: str, operator: str, value: str) -> re.Pattern[str]:
+    """Comparisons of one column with literals, each with the word behind it."""
+    compared = rf"\s*+(?:{operator})\s*+{value}(?=\s++{word}\b)"
+    column = rf"(?P<name>{_NAME}(?:\.{_NAME})*+)"
+    return re.compile(rf"{column}{compared}(?:\s++{word}\s++(?P=name){compared})*+", re.IGNORECASE)
+
+
+# The word of a chain, its comparison, and what stands for it.
+_CHAINS = {"or": ("OR", "=", "IN"), "and": ("AND", "<>|!=", "NOT IN")}
+_CHAIN_PATTERNS = {
+    (kind, value): _chain(word, operator, value)
+    for kind, (word, operator, _) in _CHAINS.items()
+    for value in (_INT, _TEXT)
+}
 _FIRST_ROW = re.compile(rf"\(\s*+({_VALUE}(?:{_COMMA}{_VALUE})*+)\s*+\)", re.IGNORECASE)
 _END_OF_STATEMENT = re.compile(r"\s*+(?:;|\Z)")
 _EACH_VALUE = re.compile(_VALUE, re.IGNORECASE)
@@ -60,59 +85,87 @@ _EACH_TEXT = re.compile(_TEXT)
 
 
 @dataclass(frozen=True)
+class _List:
+    """A list: its place in the text, what stands for it there (with a mark), and what the mark means."""
+
+    start: int
+    end: int
+    instead: str
+    means: str
+
+
+@dataclass(frozen=True)
 class Fold:
-    """Lists of a text: `text` has marks and blanks in their place, `lists` are their starts and ends."""
+    """Lists of a text: `text` has marks and blanks in their place. `lists` are the places of the marks, the ends of the lists,
+    and what each mark means."""
 
     text: str
-    lists: tuple[tuple[int, int], ...]
+    lists: tuple[tuple[int, int, str], ...]
 
     def restore(self, sql: str, tokens: Sequence[Token]) -> list[Token] | None:
         """The tokens of `text`, with those of marks as what they stand for; None if a mark is not where it should be."""
-        ends = dict(self.lists)
+        meant = {place: (end, text) for place, end, text in self.lists}
         found = 0
         result = []
         for token in tokens:
-            end = ends.get(token.start)
-            if end is not None:
+            if (list := meant.get(token.start)) is not None:
                 if token.text != _MARK:
                     return None
                 found += 1
-                token = Token(FOLDED, sql[token.start : end], token.line, token.col, token.start, end - 1)
+                end, text = list
+                token = Token(FOLDED, text, token.line, token.col, token.start, end - 1)
             result.append(token)
-        return result if found == len(ends) else None
+        return result if found == len(meant) else None
 
 
 def fold(sql: str) -> Fold | None:
     """The long lists of literals in a text; None if there are none, or if the text may not mean what it seems to.
 
     >>> folded = fold(f"SELECT * FROM t WHERE a IN ({', '.join(map(str, range(1000)))})")
-    >>> folded.text.replace(" ", ""), folded.lists
-    ('SELECT*FROMtWHEREaIN(\\ue000)', ((28, 4916),))
+    >>> folded.text.replace(" ", ""), [(place, end) for place, end, _ in folded.lists]
+    ('SELECT*FROMtWHEREaIN(\\ue000)', [(28, 4916)])
     """
     if len(sql) < 2 * FEWEST:
         return None
-    lists: list[tuple[int, int]] = []
+    lists: list[_List] = []
     place = 0
     while (match := _SCAN.search(sql, place)) is not None:
         if match["unsure"] is not None:
             return None
         place = match.end()
-        found = None
+        found = chain = None
         if match["in"] is not None:
             found = _INTS.match(sql, place) or _TEXTS.match(sql, place)
+        elif match["or"] is not None or match["and"] is not None:
+            chain = "or" if match["or"] is not None else "and"
+            found = _CHAIN_PATTERNS[chain, _INT].match(sql, place) or _CHAIN_PATTERNS[chain, _TEXT].match(sql, place)
         elif match["values"] is not None:
             found = _rows(sql, place)
+            found = found if found is not None and _END_OF_STATEMENT.match(sql, found.end()) else None
+        elif match["rows"] is not None:
+            found = _rows(sql, place)
         if found is not None:
-            place = found.end()
-            lists.append(found.span())
+            place = found.end()  # also of a chain that is too short, so that each is looked at once
+            folded = _as_in(found, chain) if chain is not None else _List(*found.span(), _MARK, found[0])
+            lists += [folded] if folded is not None else []
     if not lists:
         return None
     parts = []
     before = 0
-    for start, end in lists:
-        parts += [sql[before:start], _MARK, " " * (end - start - 1)]
-        before = end
-    return Fold("".join([*parts, sql[before:]]), tuple(lists))
+    for each in lists:
+        parts += [sql[before : each.start], each.instead.ljust(each.end - each.start)]
+        before = each.end
+    marks = tuple((each.start + each.instead.index(_MARK), each.end, each.means) for each in lists)
+    return Fold("".join([*parts, sql[before:]]), marks)
+
+
+def _as_in(found: re.Match[str], chain: str) -> _List | None:
+    """`x = 1 OR x = 2 ...` as an IN, if it is long."""
+    word, operator, membership = _CHAINS[chain]
+    name = found["name"]
+    each = rf"(?:^|\s++{word}\s++){re.escape(name)}\s*+(?:{operator})\s*+({_INT}|{_TEXT})"
+    values = re.findall(each, found[0], re.IGNORECASE)
+    return _List(*found.span(), f"{name} {membership} ({_MARK})", ", ".join(values)) if len(values) >= FEWEST else None
 
 
 def _rows(sql: str, place: int) -> re.Match[str] | None:
@@ -121,8 +174,7 @@ def _rows(sql: str, place: int) -> re.Match[str] | None:
         return None
     width = len(_EACH_VALUE.findall(first[1]))
     row = rf"\(\s*+{_VALUE}(?:{_COMMA}{_VALUE}){{{width - 1}}}+\s*+\)"
-    found = re.compile(rf"{row}(?:{_COMMA}{row}){{{FEWEST - 1},}}+", re.IGNORECASE).match(sql, place)
-    return found if found is not None and _END_OF_STATEMENT.match(sql, found.end()) else None
+    return re.compile(rf"{row}(?:{_COMMA}{row}){{{FEWEST - 1},}}+", re.IGNORECASE).match(sql, place)
 
 
 def check_numbers(sql: str, tokens: Sequence[Token]) -> None:
@@ -191,9 +243,13 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class LiteralRows:
-    """The rows of an INSERT, column by column, each value as it was written (None is NULL)."""
+    """The rows of a VALUES, column by column, each value as it was written (None is NULL). `text` is the whole list."""
 
     columns: tuple[tuple[str | None, ...], ...]
+    text: str = ""
+
+    def __deepcopy__(self, memo: object) -> LiteralRows:
+        return self  # copies of a tree share it
 
     @classmethod
     def read(cls, token: Token) -> LiteralRows | None:
@@ -203,8 +259,17 @@ class LiteralRows:
         width = len(_EACH_VALUE.findall(first[1]))
         values = [None if value[0] in "Nn" else value for value in _EACH_VALUE.findall(token.text)]
         columns = tuple(tuple(values[place::width]) for place in range(width))
-        rows = cls(columns)
+        rows = cls(columns, token.text)
         return rows if all(rows._plain_column(place) for place in range(width)) else None
+
+    @property
+    def is_separable(self) -> bool:
+        """Whether no value has one of the characters that separate values in a text for an engine."""
+        return SEPARATOR not in self.text and NULL not in self.text
+
+    def joined(self, column: int) -> str:
+        """The values of a column as one text, with `SEPARATOR` between them and `NULL` for NULL."""
+        return SEPARATOR.join(NULL if text is None else text for text in self.texts(column))
 
     def _plain_column(self, place: int) -> bool:
         kinds = {kind for kind, *_ in _shapes(self.columns[place])}
@@ -231,6 +296,32 @@ class LiteralRows:
         if any(value is not None and value.endswith("'") for value in values):
             return [None if value is None else _plain(value[value.index("'") :]) for value in values]
         return list(values)
+
+
+def fold_rows(values: exp.Values, rows: LiteralRows) -> None:
+    """Make a VALUES stand for these rows."""
+    values.set("expressions", rows.sample().expressions)
+    values.meta[_ROWS] = rows
+
+
+def folded_rows(values: exp.Values) -> LiteralRows | None:
+    """The rows that a VALUES stands for, if they were folded; its own are then a sample of them."""
+    found: LiteralRows | None = values.meta_get(_ROWS)
+    return found
+
+
+def unfold_rows(tree: exp.Expr) -> None:
+    """Put the whole lists back, in place, for a text in Spark's words; nobody may look at the rows one by one afterwards."""
+    for values in tree.find_all(exp.Values):
+        rows = folded_rows(values)
+        if rows is not None:
+            whole = exp.Literal(this=rows.text[1:-1], is_string=False)  # it is written in parentheses
+            values.set("expressions", [exp.Tuple(expressions=[whole])])
+
+
+def folded_length(tree: exp.Expr) -> int:
+    """Characters of the lists of rows in a tree that its own text does not show."""
+    return sum(len(rows.text) for values in tree.find_all(exp.Values) if (rows := folded_rows(values)) is not None)
 
 
 _LARGEST_INT = 2**31 - 1

@@ -53,9 +53,11 @@ def with_parameters(sql: str, tokens: list[Token], parameters: Parameters | None
         return tokens
     values = _values(sql, tokens, marks, given)
     result: list[Token] = []
-    place = 0
+    place = begin = 0  # of the statement that a mark is in
     for mark, value in zip(marks, values, strict=True):
-        _check_statement(sql, tokens, mark)
+        for number in range(place, mark.first):
+            begin = number + 1 if tokens[number].token_type is TokenType.SEMICOLON else begin
+        _check_statement(sql, tokens, begin, mark)
         result += tokens[place : mark.first]
         result += _literal(sql, tokens, mark, value)
         place = mark.last
@@ -123,17 +125,16 @@ def _named(sql: str, tokens: list[Token], marks: list[Mark], given: Mapping[str,
         assert mark.name is not None
         if mark.name not in given:
             raise UnknownName("parameter", mark.name, given, sql=sql, span=_span(tokens, mark))
-    unused = next((name for name in given if name not in {mark.name for mark in marks}), None)
+    used = {mark.name for mark in marks}
+    unused = next((name for name in given if name not in used), None)
     if unused is not None:
         raise SqlError(f'parameter "{unused}" is given, and the statement does not have it', hint="Leave it out.")
     return [given[mark.name] for mark in marks if mark.name is not None]
 
 
-def _check_statement(sql: str, tokens: list[Token], mark: Mark) -> None:
-    start = mark.first
-    while start > 0 and tokens[start - 1].token_type is not TokenType.SEMICOLON:
-        start -= 1
-    word = tokens[start].text.upper()
+def _check_statement(sql: str, tokens: list[Token], begin: int, mark: Mark) -> None:
+    """Refuse a mark in a statement that is kept as text. `begin` is the statement's first token."""
+    word = tokens[begin].text.upper()
     if word not in _TAKING:
         raise UnsupportedSql(
             f"{word} takes no parameters",

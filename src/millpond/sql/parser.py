@@ -16,13 +16,14 @@ from typing import ClassVar
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millpond.errors import SqlError, UnsupportedSql
+from millpond.errors import SqlError
 from millpond.sql import statements as st
 from millpond.sql.dialect import tokenize
 from millpond.sql.literals import fold
 from millpond.sql.parameters import Parameters, with_parameters
 from millpond.sql.reader.continuous import ContinuousReader
 from millpond.sql.reader.definitions import DefinitionReader
+from millpond.sql.sizes import check_tokens, nested_too_deeply
 from millpond.sql.statements import Statement
 
 __all__ = ["parse"]
@@ -39,40 +40,40 @@ REFUSED_CREATES = ("OR", "TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL", "DATABASE", 
 SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS")
 
 
-def parse(text: str, parameters: Parameters | None = None) -> list[Statement]:
+def parse(text: str, parameters: Parameters | None = None, check: Callable[[], None] = lambda: None) -> list[Statement]:
     """The statements of a text, in order; none for an empty one. `parameters` are the values for `?` or `:name` in it.
+    `check` is called between steps, and raises to end it.
 
     >>> [type(s).__name__ for s in parse("DROP TABLE IF EXISTS t; SELECT vid FROM posreports [ROWS 4]")]
     ['Drop', 'Select']
     """
     try:
-        return _read_folded(text, parameters) or _read(text, with_parameters(text, tokenize(text), parameters))
+        folded = _read_folded(text, parameters, check)
+        return folded if folded is not None else _read(text, tokenize(text), parameters, check)
     except RecursionError as error:
         raise nested_too_deeply() from error
 
 
-def _read(text: str, tokens: Iterable[Token]) -> list[Statement]:
-    return [StatementReader(text, part).statement() for part in _split(tokens)]
+def _read(text: str, tokens: list[Token], parameters: Parameters | None, check: Callable[[], None]) -> list[Statement]:
+    check_tokens(tokens)
+    found = []
+    for part in _split(with_parameters(text, tokens, parameters)):
+        check()
+        found.append(StatementReader(text, part).statement())
+    check()
+    return found
 
 
-def _read_folded(text: str, parameters: Parameters | None) -> list[Statement] | None:
+def _read_folded(text: str, parameters: Parameters | None, check: Callable[[], None]) -> list[Statement] | None:
     """The statements of a text with long lists of literals; None if it has none, or cannot be read without looking at them."""
     folded = fold(text)
     if folded is None:
         return None
     try:
         tokens = folded.restore(text, tokenize(folded.text))
-        return _read(text, with_parameters(text, tokens, parameters)) if tokens is not None else None
+        return _read(text, tokens, parameters, check) if tokens is not None else None
     except SqlError:
         return None
-
-
-def nested_too_deeply() -> UnsupportedSql:
-    return UnsupportedSql(
-        "a statement is nested too deeply",
-        detail="Long chains of + or EXCEPT and their like count as nested; those of AND, OR and UNION do not.",
-        hint="Take it apart, for example with standard tables; a list of values can stand in IN (...) or VALUES.",
-    )
 
 
 def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:

@@ -1,18 +1,26 @@
 """How large a statement may be: its text, and what of it becomes a tree (lists of plain literals do not: see `literals`).
 
-Binding, planning and translating take about half a millisecond for each column and one and a half for each SELECT, so the
-largest statements allowed here take one to two seconds, and anything larger is refused as soon as it is read.
+Reading, binding, planning and translating take about a tenth of a millisecond for each word and symbol, half a millisecond for
+each column and one and a half for each SELECT; and they look from each name in an expression up to its SELECT. So the largest
+statements allowed here take a few seconds, and anything larger is refused as soon as it is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from millpond.errors import LimitExceeded, Span, TypeMismatch, UnsupportedSql, brief
 from millpond.sql.dialect import span_of
 
 LONGEST_TEXT = 1 << 20
 """Bytes of a text that a function makes of little: DuckDB makes 2,048 at a time and does not count their memory."""
+MOST_TOKENS = 25_000
+MOST_DEPTH = 500
+MOST_ANDS = 1000
 MOST_COLUMNS = 4096
 MOST_SELECTS = 1000
 
@@ -27,6 +35,54 @@ def check_text(text: object, longest: int) -> None:
             setting="statement_length",
             hint="Raise setting statement_length, or bring rows with append instead of INSERT.",
         )
+
+
+def check_tokens(tokens: Sequence[Token]) -> None:
+    """Refuse a text with more words, names, literals and symbols than can be understood in a few seconds."""
+    if len(tokens) > MOST_TOKENS:
+        raise LimitExceeded(
+            f"the statement has {len(tokens):,} words and symbols, more than {MOST_TOKENS:,}",
+            setting=None,
+            detail="Lists of plain literals in IN and VALUES count as one.",
+            hint="Put values into a standard table with append, and join it; or send several statements.",
+        )
+
+
+_LOGIC: Final = (exp.And, exp.Or, exp.Not, exp.Paren)
+
+
+def check_conditions(top: exp.Expr) -> None:
+    """Refuse a condition with more ANDs than DuckDB can plan: it compares each with each other, and cannot be interrupted."""
+    ands, waiting = 0, [top]
+    while waiting:
+        node = waiting.pop()
+        ands += isinstance(node, exp.And)
+        if isinstance(node, _LOGIC):
+            waiting.extend(node.iter_expressions())
+    if ands > MOST_ANDS:
+        raise LimitExceeded(
+            f"a condition has {ands:,} ANDs, more than {MOST_ANDS:,}",
+            setting=None,
+            hint="Put the values into a standard table with append, and join it.",
+        )
+
+
+def check_depth(tree: exp.Expr) -> None:
+    """Refuse what recursion cannot walk."""
+    level, depth = [tree], 0
+    while level:
+        level = [child for node in level for child in node.iter_expressions()]
+        depth += 1
+        if depth > MOST_DEPTH:
+            raise nested_too_deeply()
+
+
+def nested_too_deeply() -> UnsupportedSql:
+    return UnsupportedSql(
+        "a statement is nested too deeply",
+        detail="Long chains of + or EXCEPT and their like count as nested; those of AND, OR, || and UNION do not.",
+        hint="Take it apart, for example with standard tables; a list of values can stand in IN (...) or VALUES.",
+    )
 
 
 def check_columns(count: int, of: str, sql: str, span: Span) -> None:
@@ -80,6 +136,8 @@ class Sizes:
         self._selects = 0
 
     def see(self, node: exp.Expr) -> None:
+        if isinstance(node, exp.Connector) and not isinstance(node.parent, _LOGIC):
+            check_conditions(node)
         if not isinstance(node, exp.Select):
             return
         check_columns(len(node.expressions), "a SELECT", self._sql, span_of(node.expressions[0]) or self._place)

@@ -19,7 +19,7 @@ What is guaranteed, and what cannot be:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -27,6 +27,7 @@ from sqlglot import exp
 from millpond.catalog import Function
 from millpond.errors import MillpondError
 from millpond.schema import DataType
+from millpond.sql.literals import folded_length
 from millpond.sql.rules import FUNCTIONS, RELATIONS, VALUES
 from millpond.sql.rules.functions import scalar
 from millpond.sql.rules.terms import NotOnDuckDB, Relation, Translator, needs_spark
@@ -67,10 +68,13 @@ _DUCKDB_SETTINGS: Final[dict[str, str]] = {
 }
 
 
-def to_duckdb(query: exp.Expr, user: Mapping[str, Function] | None = None) -> str:
+def to_duckdb(
+    query: exp.Expr, user: Mapping[str, Function] | None = None, check: Callable[[], None] = lambda: None
+) -> str:
     """DuckDB text for a Spark query that was qualified and annotated with its schema; raises `NotOnDuckDB`.
 
-    `user` are the user's functions it calls, by lower-case name; they go before all others.
+    `user` are the user's functions it calls, by lower-case name; they go before all others. `check` is called now and then,
+    and raises to end it.
 
     >>> from sqlglot import parse_one
     >>> from sqlglot.optimizer.annotate_types import annotate_types
@@ -80,9 +84,9 @@ def to_duckdb(query: exp.Expr, user: Mapping[str, Function] | None = None) -> st
     >>> to_duckdb(annotate_types(tree, schema=schema, dialect="spark"))
     'SELECT "p"."vid" AS "vid" FROM "p" AS "p" WHERE ("p"."t" >= 600)'
     """
-    sql = _translated(query, user).sql
+    sql = _translated(query, user, check).sql
     # A long list of values makes a long text too, and does no harm.
-    if len(sql) > _LONGEST and len(sql) > _LONGEST + 8 * len(query.sql("spark")):
+    if len(sql) > _LONGEST and len(sql) > _LONGEST + 8 * (len(query.sql("spark")) + folded_length(query)):
         raise NotOnDuckDB("the query is too deeply nested")
     return sql
 
@@ -92,9 +96,11 @@ def types_on_duckdb(query: exp.Expr, user: Mapping[str, Function] | None = None)
     return [type for _, type in _translated(query, user).columns]
 
 
-def _translated(query: exp.Expr, user: Mapping[str, Function] | None) -> Relation:
+def _translated(
+    query: exp.Expr, user: Mapping[str, Function] | None, check: Callable[[], None] = lambda: None
+) -> Relation:
     functions = {**FUNCTIONS, **dict.fromkeys(user, scalar)} if user else FUNCTIONS
-    translator = Translator(VALUES, functions, RELATIONS, user)
+    translator = Translator(VALUES, functions, RELATIONS, user, check)
     translator.scope.clause = "query"
     try:
         relation = translator.relation(query)

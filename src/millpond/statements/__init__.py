@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from millpond.errors import SqlError
+from millpond.query.deadline import Deadline
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.statements import ask, change, continuous, define, functions, show, trigger
@@ -38,12 +39,13 @@ _ACTS: dict[type[st.Statement], Callable[[Workspace, Any], Result]] = {
 }
 
 
-def run(workspace: Workspace, statement: st.Statement) -> Result:
-    """Carry out a statement; an error about it says where in its text."""
+def run(workspace: Workspace, statement: st.Statement, deadline: Deadline) -> Result:
+    """Carry out a statement, whose queries end by `deadline`; an error about it says where in its text."""
     require(workspace.config, statement.privilege)
     before = workspace.catalog
     try:
-        result = _ACTS[type(statement)](workspace, statement)
+        with ask.within(deadline):
+            result = _ACTS[type(statement)](workspace, statement)
     except SqlError as error:
         if error.span is None:
             raise

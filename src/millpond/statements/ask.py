@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock_time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from sqlglot import exp
 
 from millpond import catalog_file
 from millpond.catalog import StandardTable, StreamingTable
+from millpond.config import Config
 from millpond.errors import CatalogError, EngineError, UnsupportedSql, counted
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound
@@ -33,14 +35,18 @@ def select(workspace: Workspace, statement: st.Select) -> Result:
 
 def plan_query(workspace: Workspace, query: exp.Expr, sql: str, as_of: int | str | None = None) -> Plan:
     workspace.refresh()
-    bound = bind(query, workspace.catalog, sql, system=system_tables())
-    return _plan_bound(workspace, bound, as_of)
-
-
-def _plan_bound(workspace: Workspace, bound: Bound, as_of: int | str | None) -> Plan:
     config = workspace.config
+    check = _deadline(workspace).check
+    bound = bind(query, workspace.catalog, sql, system=system_tables(), check=check)
     with _while_it_is_there(workspace, bound):
-        return make_plan(bound, SystemShelf(workspace), engine=config.engine, large_rows=config.large_rows, as_of=as_of)
+        return make_plan(
+            bound,
+            SystemShelf(workspace),
+            engine=config.engine,
+            large_rows=config.large_rows,
+            as_of=as_of,
+            check=check,
+        )
 
 
 @contextmanager
@@ -85,14 +91,33 @@ def _on_spark(workspace: Workspace, plan: Plan, reason: str = "") -> pa.Table:
 
     why = reason or plan.reason
     why = "the setting engine says so" if why == "asked for" else why
-    session = get_session(workspace.config.spark_master, workspace.config.spark_memory, why=why)
-    return run_on_spark(
-        plan, session, _deadline(workspace)
-    )  # from here: the time in which Spark starts is not the query's
+    deadline = _deadline(workspace)
+    with deadline.paused():  # the time in which Spark starts is not the query's
+        session = get_session(workspace.config.spark_master, workspace.config.spark_memory, why=why)
+    return run_on_spark(plan, session, deadline)
+
+
+def new_deadline(config: Config) -> Deadline:
+    """The time that a statement has from now on: for reading its text, binding, planning and answering its queries."""
+    return Deadline(config.query_time or None, "the query", "query_time")
+
+
+_underway: ContextVar[Deadline | None] = ContextVar("_underway", default=None)
+
+
+@contextmanager
+def within(deadline: Deadline) -> Iterator[None]:
+    """Let the queries of a statement that this thread carries out end by `deadline`."""
+    before = _underway.set(deadline)
+    try:
+        yield
+    finally:
+        _underway.reset(before)
 
 
 def _deadline(workspace: Workspace) -> Deadline:
-    return Deadline(workspace.config.query_time or None, "the query", "query_time")
+    """That of the statement under way; a query that a function asks from a thread of the engine has its own."""
+    return _underway.get() or new_deadline(workspace.config)
 
 
 def explain_statement(workspace: Workspace, statement: st.Explain) -> Result:

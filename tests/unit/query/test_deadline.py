@@ -199,3 +199,13 @@ def test_the_embedded_engine_takes_a_deadline() -> None:
         assert local.run_over("SELECT 1 AS a", {}, {}, Deadline(LONG)).to_pydict() == {"a": [1]}
     finally:
         local.close()
+
+
+def test_time_that_is_not_the_query_s_is_not_counted() -> None:
+    now = [0.0]
+    deadline = Deadline(timedelta(seconds=10), monotonic=lambda: now[0])
+    now[0] = 4
+    with deadline.paused():
+        now[0] = 100
+    assert deadline.remaining == 6
+    assert not deadline.over

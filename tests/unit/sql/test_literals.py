@@ -73,7 +73,14 @@ def test_the_size_of_a_tree_does_not_grow_with_the_list() -> None:
         f"INSERT INTO t VALUES {ROWS}, (1, 'b', 2)",
         f"INSERT INTO t VALUES {ROWS}, (1 + 1, 'b')",
         f"INSERT INTO t VALUES {ROWS}, ('x', 1)",  # a common type is not ours to judge
-        f"INSERT INTO t SELECT * FROM VALUES {ROWS} AS v(a, b)",
+        f"SELECT * FROM VALUES {ROWS}, (a, 'b') AS v(a, b)",
+        f"SELECT * FROM VALUES {ROWS}, ('x', 1) AS v(a, b)",
+        f"SELECT * FROM VALUES {ROWS}, (1, 'a\x1fb') AS v(a, b)",
+        f"SELECT a FROM t WHERE {' OR '.join(f'a = {i}' for i in range(FEWEST + 1))}",  # one too few between two ORs
+        f"SELECT a FROM t WHERE {' AND '.join(f'a = {i}' for i in range(2 * FEWEST))}",
+        f"SELECT a FROM t WHERE {' OR '.join(f'a + a = {i}' for i in range(2 * FEWEST))}",
+        f"SELECT a FROM t WHERE {' OR '.join(f'a = {i} + 1' for i in range(2 * FEWEST))}",
+        f"SELECT a FROM t WHERE {' OR '.join(f'a = {i} AND b = 1' for i in range(2 * FEWEST))}",
         f"INSERT INTO t VALUES {ROWS}, (1, DATE '2026-02-30')",
     ],
 )
@@ -82,6 +89,38 @@ def test_what_is_not_a_list_of_literals_is_not_folded(sql: str, monkeypatch: pyt
         return [statement.query for statement in found]  # type: ignore[attr-defined]
 
     assert trees(parse(sql)) == trees(unfolded(sql, monkeypatch))
+
+
+@pytest.mark.parametrize("name", ["a", "t.a", "`a b`", "A"])
+@pytest.mark.parametrize("values", [[str(i) for i in range(FEWEST + 2)], [f"'v{i}'" for i in range(FEWEST + 2)]])
+def test_a_long_chain_of_equalities_is_an_in(name: str, values: list[str]) -> None:
+    first, *middle, last = values
+    chain = " OR ".join(f"{name} = {value}" for value in values)
+    instead = f"{name} = {first} OR {name} IN ({', '.join(middle)}) OR {name} = {last}"
+    for around in (
+        "SELECT a FROM t WHERE {}",
+        "SELECT a FROM t WHERE b AND {} AND c",
+        "SELECT NOT {} AND c AS x FROM t",
+    ):
+        [found], [expected] = parse(around.format(chain)), parse(around.format(instead))
+        assert isinstance(found, statements.Select)
+        assert isinstance(expected, statements.Select)
+        assert found.query == expected.query
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "VALUES {}",
+        "SELECT * FROM VALUES {}",
+        "SELECT * FROM (VALUES {}) AS v(a, b)",
+        "SELECT a FROM VALUES {} AS v(a, b)",
+    ],
+)
+def test_the_rows_of_a_long_values_cost_no_tree(sql: str) -> None:
+    long = ", ".join(f"({i}, 'v{i}')" for i in range(50 * FEWEST))
+    assert nodes(sql.format(long)) == nodes(sql.format(ROWS))
+    assert nodes(sql.format(long)) < 30
 
 
 @pytest.mark.parametrize(
@@ -204,6 +243,41 @@ def test_a_long_insert_inserts_what_short_ones_do(db: millpond.Pond) -> None:
     assert len(long) == 2 * FEWEST
     assert long[0] == (1, "x", 1.5, Decimal("1.5000"), dt.date(2026, 1, 31),
                        dt.datetime(2026, 1, 31, 12, 0, 0, 500000, tzinfo=dt.UTC), True, 1)  # fmt: skip
+
+
+def test_a_long_values_gives_what_short_ones_do(tmp_path: Path) -> None:
+    rows = [f"({', '.join(values[i % len(values)] for values in COLUMNS.values())})" for i in range(2 * FEWEST)]
+    names = ", ".join(COLUMNS)
+    parts = [f"SELECT * FROM VALUES {', '.join(rows[i : i + 20])} AS v({names})" for i in range(0, len(rows), 20)]
+    with millpond.connect(tmp_path / "pond", engine="duckdb", auto_archive=False) as pond:
+        long = pond.sql(f"SELECT * FROM VALUES {', '.join(rows)} AS v({names})")
+        short = pond.sql(" UNION ALL ".join(parts))
+        assert long.rows() == short.rows()
+        assert long.arrow().schema == short.arrow().schema
+        assert pond.sql(f"SELECT count(*) AS n FROM VALUES {', '.join(rows)}").rows() == [(len(rows),)]
+        joined = f"SELECT v.a FROM VALUES {', '.join(rows)} AS v({names}) JOIN (VALUES (1)) AS w(a) ON v.a = w.a"
+        assert set(pond.sql(joined).rows()) == {(1,)}
+
+
+def test_a_long_values_in_other_statements(db: millpond.Pond) -> None:
+    rows = ", ".join(f"({i}, 'v{i}')" for i in range(3 * FEWEST))
+    db.sql(f"INSERT INTO t (a, b) SELECT * FROM VALUES {rows} AS v(a, b) WHERE a < 5")
+    db.sql(f"CREATE TABLE u AS SELECT * FROM VALUES {rows} AS v(a, b)")
+    assert db.sql("SELECT count(*) AS n FROM t JOIN u ON t.a = u.a AND t.b = u.b").rows() == [(5,)]
+    nulls = ", ".join(["(1, NULL)"] * FEWEST)
+    db.sql(f"INSERT INTO t (a, f) SELECT * FROM VALUES {nulls} AS v(a, b)")
+    assert db.sql("SELECT count(*) AS n FROM t").rows() == [(5 + FEWEST,)]
+
+
+def test_a_continuous_query_with_a_long_values(db: millpond.Pond) -> None:
+    rows = ", ".join(f"({i}, 'v{i}')" for i in range(FEWEST))
+    db.sql("CREATE STREAMING TABLE s (v INT, t BIGINT) TIMESTAMP BY t")
+    query = f"SELECT s.v, n.b FROM s [NOW] JOIN (SELECT * FROM VALUES {rows} AS w(a, b)) n ON n.a = s.v"
+    db.sql(f"CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS {query} SAMPLE REALTIME")
+    db.append("s", [(7, 1), (1_000_000, 1), (8, 2)])
+    db.advance("s", 10)
+    db.tick()
+    assert db.sql("SELECT v, b FROM q ORDER BY v").rows() == [(7, "v7"), (8, "v8")]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ their tables; types come last, on columns that are known to exist.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
@@ -45,18 +45,21 @@ def bind(
     *,
     allow_sources: bool = False,
     system: Mapping[str, SystemTable] | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Bound:
     """Resolve a query. `sql` is the text it came from, for errors. `system` are the system tables it may read, by name
-    without schema; None for a query that may not read any."""
+    without schema; None for a query that may not read any. `check` is called between steps, and raises to end it."""
     tree = query.copy()
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     try:
         check_allowed(tree, catalog, sql)
         check_growth(tree)
+        check()
         functions = name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
         uses = name_relations(scopes, catalog, sql, allow_sources, system)
+        check()
         for scope in scopes:
             rewrite_periods(scope, uses, sql)
             expand_window_stars(scope, uses)
@@ -64,6 +67,7 @@ def bind(
         aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
         name_outputs(tree)
         rewrite_approximate(tree, functions, sql)
+        check()
         known: dict[str, object] = {u.name: dict.fromkeys(u.names, "INT") for u in uses.values()}
         tree = qualify(
             tree,
@@ -75,14 +79,17 @@ def bind(
             expand_alias_refs=True,
             allow_partial_qualification=True,  # what is missing is reported by us, with the nearest name
         )
+        check()
         scopes = with_row_numbers(tree)
         rewrite_previous(scopes, uses, sql)
         rewrite_now(scopes, uses)
         order_aggregates(scopes, uses)
+        check()
         check_columns(scopes, uses, aliases, sql)
         type_columns(scopes, uses)
         spell_outputs(tree, {u.name: u.columns.names for u in uses.values()})
         assert isinstance(tree, exp.Query)
+        check()
         written = make_exact(tree, functions, sql)
         scopes = scopes if written is None else traverse_scope(tree)
     except SqlError as error:

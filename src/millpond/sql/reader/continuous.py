@@ -7,6 +7,7 @@ the query is blank where something was taken out, so that every place in it stay
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from millpond.duration import FOREVER
 from millpond.errors import SqlSyntaxError
 from millpond.sql import statements as st
 from millpond.sql.cursor import VALUES, TokenCursor
+from millpond.sql.literals import FOLDED
 from millpond.sql.reader.queries import QUERY_STARTS, QueryReader
 from millpond.sql.statements import Statement
 from millpond.windows.interval import IntervalWindow
@@ -75,6 +77,11 @@ class ContinuousReader(QueryReader):
             cut = self.tokens[form].start - self.tokens[start].start
             length = len(self.tokens[form].text)
             text = text[:cut] + " " * length + text[cut + length :]
+        for before, folded in itertools.pairwise(tokens):
+            if (
+                before.token_type is TokenType.VALUES and folded.token_type is FOLDED
+            ):  # read as a whole, like all its text
+                raise self.unsupported("a folded list in a continuous query", start)
         inner = QueryReader(self.sql, tokens)
         tree = inner.query(after)
         word = self.tokens[form].text.lower() if form is not None else "rstream"

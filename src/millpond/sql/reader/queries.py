@@ -18,7 +18,7 @@ from millpond.sql.cursor import TEXTS, VALUES, TokenCursor
 from millpond.sql.dialect import read_tree, span_of
 from millpond.sql.literals import FOLDED, LiteralRows
 from millpond.sql.reader.parts import REFUSED_CLAUSES, Parts
-from millpond.sql.sizes import Sizes
+from millpond.sql.sizes import Sizes, check_depth
 from millpond.sql.statements import Statement
 
 RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
@@ -82,6 +82,7 @@ class QueryReader(Parts):
         """The tokens from `start` to the end as a tree, without what sqlglot reads and a query cannot mean."""
         self.index = len(self.tokens)
         tree = balance(read_tree(self.sql, self.tokens[start:]))
+        check_depth(tree)
         sizes = Sizes(self.sql, self.place)
         for node in tree.walk():
             if isinstance(node, exp.Select) and not node.expressions:

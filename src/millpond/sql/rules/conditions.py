@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from millpond.sql.literals import each_literal, ints_of, kind_of, list_of, texts_of
+from millpond.sql.literals import SEPARATOR, each_literal, ints_of, kind_of, list_of, texts_of
 from millpond.sql.rules.terms import (
     BINARY,
     BOOLEAN,
@@ -159,16 +159,15 @@ def membership(node: exp.In, tr: Translator) -> Value:
 
 
 _MOST_LISTED = 1000
-_SEPARATOR = "\x1f"
 
 
 def _listed(folded: exp.Literal) -> str:
     """A long list of literals in DuckDB's words. It reads each as Spark does, but takes some 50 us for it; one text is fast."""
-    if folded.this.count(",") < _MOST_LISTED or _SEPARATOR in folded.this:
+    if folded.this.count(",") < _MOST_LISTED or SEPARATOR in folded.this:
         return str(folded.this)
     if kind_of(folded) == "int":
         return f"SELECT CAST(unnest(string_split('{','.join(map(str, ints_of(folded)))}', ',')) AS BIGINT)"
-    return f"SELECT unnest(string_split({text(_SEPARATOR.join(texts_of(folded)))}, {text(_SEPARATOR)}))"
+    return f"SELECT unnest(string_split({text(SEPARATOR.join(texts_of(folded)))}, {text(SEPARATOR)}))"
 
 
 def _check_place(node: exp.In) -> None:

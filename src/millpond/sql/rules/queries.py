@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.schema import DataType
+from millpond.sql.literals import NULL, SEPARATOR, LiteralRows, folded_rows
 from millpond.sql.rules.aggregates import direction
 from millpond.sql.rules.conditions import condition, flat
 from millpond.sql.rules.functions import rows_of
@@ -28,8 +29,10 @@ from millpond.sql.rules.terms import (
     Scope,
     Translator,
     Value,
+    duck,
     only,
     quoted,
+    text,
     type_of,
     unproved,
 )
@@ -251,10 +254,24 @@ def _values(node: exp.Values, tr: Translator, scope: Scope) -> str:
     if not names or any(len(row) != len(names) for row in rows):
         raise NotOnDuckDB("VALUES without named columns is only proved on Spark")
     types = [common_of([row[i] for row in rows]) for i in range(len(names))]
-    lines = [", ".join(convert(v, t).sql for v, t in zip(row, types, strict=True)) for row in rows]
     _declare(scope, node.alias, _columns(Relation("", list(zip(names, types, strict=True)))))
     listed = ", ".join(quoted(name) for name in names)
+    folded = folded_rows(node)
+    if folded is not None:
+        return f"({_unnested(folded, types)}) AS {quoted(node.alias)}({listed})"
+    lines = [", ".join(convert(v, t).sql for v, t in zip(row, types, strict=True)) for row in rows]
     return f"(VALUES {', '.join(f'({line})' for line in lines)}) AS {quoted(node.alias)}({listed})"
+
+
+def _unnested(rows: LiteralRows, types: list[DataType]) -> str:
+    """A long list of rows in DuckDB's words: a text for each column. It takes some 50 us for each literal that it reads."""
+    if VOID in types:
+        raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
+    columns = []
+    for place, type in enumerate(types):
+        values = f"unnest(string_split({text(rows.joined(place))}, {text(SEPARATOR)}))"
+        columns.append(f"CAST(nullif({values}, {text(NULL)}) AS {duck(type)})")
+    return f"SELECT {', '.join(columns)}"
 
 
 _JOINS = {

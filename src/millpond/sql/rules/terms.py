@@ -130,6 +130,9 @@ Rule = Callable[[Any, "Translator"], Value]
 RelationRule = Callable[[Any, "Translator"], Relation]
 
 
+_BETWEEN_CHECKS: Final = 256  # nodes, some milliseconds
+
+
 class Translator:
     """One translation. The tables of rules are the whitelist: a class of node that is in none of them is refused.
 
@@ -142,14 +145,21 @@ class Translator:
         functions: Mapping[str, Rule],
         relations: Mapping[Any, RelationRule],
         user: Mapping[str, Function] | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._values = values
         self._functions = functions
         self._relations = relations
         self.user = user or {}
+        self._check = check  # called now and then; raises to end the translation
+        self._until_check = _BETWEEN_CHECKS
         self.scope = Scope({}, None)
 
     def value(self, node: exp.Expression) -> Value:
+        self._until_check -= 1
+        if not self._until_check:
+            self._until_check = _BETWEEN_CHECKS
+            self._check()
         rule = self._values.get(node.__class__)
         if rule is None:
             if node.__class__ is exp.Anonymous:
