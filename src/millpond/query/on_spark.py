@@ -2,21 +2,27 @@
 
 Files are read by Spark itself; the tail is handed over as Arrow. View names are unique to the query, so queries can run
 side by side, and are dropped afterwards.
+
+A thread of its own collects the answer. Cancelling a query's jobs ends what Spark computes, but not the handing over of a large
+result; so whoever waits for it gives up a moment after the deadline, and at once after Ctrl-C. What is left of the result is
+read to its end and thrown away: it is no larger than half of `spark_memory`.
 """
 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from millpond.arrow import arrow_schema
-from millpond.errors import EngineError, LimitExceeded
+from millpond.errors import EngineError, LimitExceeded, MillpondError
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _numbers = itertools.count()
+_LAST_MOMENT = 5.0  # seconds that a query has to end after its jobs were cancelled
 
 
 def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = None) -> pa.Table:
@@ -43,11 +50,12 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
         for name, use in plan.bound.uses.items():
             names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
         text = spark_text(ordered(plan.bound), names, plan.instant)
-        with _cancelled_by(deadline, session, prefix):
-            return session.sql(text).toArrow()
+        return _collected(session, text, prefix, deadline)
     except Exception as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from None
+        if isinstance(error, MillpondError):
+            raise
         if (death := lost(session, error)) is not None:
             raise death from error  # not tried again: it may be this query that took all the memory
         if took_too_much(error):
@@ -66,17 +74,36 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
                 session.catalog.dropTempView(view)
 
 
-@contextmanager
-def _cancelled_by(deadline: Deadline | None, session: SparkSession, tag: str) -> Iterator[None]:
-    """Let a deadline cancel the jobs that this thread starts in the block. They are known by their tag."""
+def _collected(session: SparkSession, text: str, tag: str, deadline: Deadline | None) -> pa.Table:
+    """Run a query and collect its rows in another thread; `tag` is the name of its jobs."""
+    answer: Future[pa.Table] = Future()
+
+    def collect() -> None:
+        try:
+            with _tagged(session, tag) if deadline is not None else nullcontext():
+                answer.set_result(session.sql(text).toArrow())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=collect, name=f"millpond-collect{tag}", daemon=True).start()
     if deadline is None:
-        yield
-        return
-    context = session.sparkContext  # a tag of the session would be known only to the thread that made it
+        wait([answer])
+        return answer.result()
+    # A tag of the session would be known only to the thread that made it.
+    with deadline.stopping(lambda: session.sparkContext.cancelJobsWithTag(tag)):
+        wait([answer], min(deadline.remaining, threading.TIMEOUT_MAX))
+        if not wait([answer], _LAST_MOMENT).done:
+            raise deadline.error()
+        return answer.result()
+
+
+@contextmanager
+def _tagged(session: SparkSession, tag: str) -> Iterator[None]:
+    """Let the jobs that this thread starts in the block be known by a tag."""
+    context = session.sparkContext
     context.addJobTag(tag)
     try:
-        with deadline.stopping(lambda: context.cancelJobsWithTag(tag)):
-            yield
+        yield
     finally:
         context.removeJobTag(tag)
 

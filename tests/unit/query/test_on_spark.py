@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -111,3 +112,44 @@ def test_a_deadline_cancels_the_jobs_of_its_query(tmp_path: Path) -> None:
     with pytest.raises(millpond.LimitExceeded, match=r"took longer than 0\.05 seconds"):
         run(tmp_path, session, Deadline(timedelta(milliseconds=50)))
     assert session.tags == []
+
+
+class Endless(Failing):
+    """A session that hands over a result and does not hear that its jobs are cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.collecting = threading.Event()
+        self.enough = threading.Event()
+
+    def toArrow(self) -> None:
+        self.collecting.set()
+        assert self.enough.wait(60)
+
+
+@pytest.mark.usefixtures("_alive")
+def test_a_result_that_is_being_collected_is_given_up_after_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millpond.query.on_spark._LAST_MOMENT", 0.1)
+    session = Endless()
+    with pytest.raises(millpond.LimitExceeded, match=r"took longer than 0\.05 seconds"):
+        run(tmp_path, session, Deadline(timedelta(milliseconds=50)))
+    assert session.cancelled.is_set()
+    session.enough.set()
+
+
+@pytest.mark.usefixtures("_alive")
+@pytest.mark.parametrize("deadline", [None, Deadline(timedelta(hours=1))])
+def test_ctrl_c_is_heard_while_a_result_is_collected(deadline: Deadline | None, tmp_path: Path) -> None:
+    session = Endless()
+
+    def press() -> None:
+        assert session.collecting.wait(60)
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, session, deadline)
+    assert not session.enough.is_set()
+    session.enough.set()
