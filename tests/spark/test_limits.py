@@ -20,3 +20,17 @@ def test_a_query_on_spark_that_takes_too_long_is_stopped(tmp_path: Path) -> None
         with pytest.raises(millpond.LimitExceeded, match="the query took longer than 20 seconds and was stopped"):
             db.sql(ENDLESS)
         assert db.sql("SELECT count(*) AS n FROM r").rows() == [(20_000,)]
+
+
+def test_long_lists_on_spark_give_what_duckdb_gives(tmp_path: Path) -> None:
+    rows = ", ".join(f"({i}, 'v{i}', {i}.5, DATE '2026-01-01', {'NULL' if i % 2 else 'TRUE'})" for i in range(300))
+    either = " OR ".join(f"a = {i}" for i in range(300))
+    neither = " AND ".join(f"b <> 'v{i}'" for i in range(5, 300))
+    sql = f"SELECT * FROM VALUES {rows} AS v(a, b, c, d, e) WHERE {{}} ORDER BY a"
+    answers = []
+    for engine in ("duckdb", "spark"):
+        with millpond.connect(tmp_path / "pond", auto_archive=False, engine=engine) as db:
+            found = [db.sql(sql.format(condition)) for condition in (either, neither)]
+            answers.append([(each.rows(), each.arrow().schema.types) for each in found])
+    assert answers[0] == answers[1]
+    assert [len(rows) for rows, _ in answers[0]] == [300, 5]
