@@ -26,6 +26,8 @@ def normal(value: object) -> object:
     """A value that compares equal exactly when the engines agree."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
+    if isinstance(value, list | dict):
+        return repr(value)
     return value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
 
 

@@ -19,6 +19,7 @@ what sqlglot made of the tree.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
@@ -26,6 +27,7 @@ from sqlglot import exp
 from millpond.catalog import Catalog
 from millpond.errors import Span, SqlError, TypeMismatch, UnknownName, UnsupportedSql
 from millpond.query.approximate import APPROXIMATE
+from millpond.schema import SEQ
 from millpond.sql.dialect import CORRELATED, NORMS, ORIGINAL_NAME, span_of
 from millpond.sql.rules import FUNCTIONS as PROVED
 from millpond.sql.spark_functions import ALLOWED, REFUSED, TABLE_FUNCTIONS
@@ -82,22 +84,44 @@ _WRITTEN: Final[dict[type[exp.Expr], str]] = {
 }
 
 
-def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> None:
-    """Refuse a query, as parsed, that holds anything but what is listed here. Optimizer hints are taken out of it.
+_CALLS: Final = frozenset({exp.Anonymous, exp.AnonymousAggFunc, exp.CurrentTimestamp})
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a query: kinds of nodes, and whether it names the row number."""
+
+    kinds: frozenset[type[exp.Expr]]
+    row_numbers: bool
+
+    @property
+    def calls(self) -> bool:
+        """Whether there are calls that may be millpond's own or the user's, or stand for the instant."""
+        return bool(self.kinds & _CALLS)
+
+
+def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
+    """Refuse a query, as parsed, that holds anything but what is listed here. Optimizer hints are taken out of it. Gives
+    what it holds, so that later steps can leave out what there is not.
 
     (A hint can only change how Spark works, never what it answers; here millpond decides that.)
     """
     waiting: list[exp.Expr] = [tree]
+    kinds: set[type[exp.Expr]] = set()
+    row_numbers = False
     while waiting:
         node = waiting.pop()
-        if isinstance(node, exp.Select) and node.args.get("hint") is not None:
-            node.set("hint", None)
         kind = node.__class__
+        kinds.add(kind)
+        if kind is exp.Select and node.args.get("hint") is not None:
+            node.set("hint", None)
         if kind not in NODES:
             if isinstance(node, exp.Func):
                 _check_call(node, catalog, sql)
             elif not isinstance(node, (exp.JSONPath, exp.JSONPathPart)):
                 raise UnsupportedSql(f"{_described(node)} is not supported in a query", sql=sql, span=_place(node))
+        elif kind is exp.Column:
+            row_numbers = row_numbers or node.name.lower() == SEQ
         elif kind is exp.Table:
             _check_table(node, sql)
         elif kind is exp.Collate:
@@ -110,6 +134,12 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> None:
                 span=span_of(node.expression),
             )  # fmt: skip
         waiting.extend(node.iter_expressions(reverse=True))  # so that errors are told in the order of the text
+    return Contents(frozenset(kinds), row_numbers)
+
+
+def is_own(tree: exp.Expr) -> bool:
+    """Whether a query calls what only millpond knows."""
+    return any(call.name.lower() in OWN or call.name.lower() == "now" for call in tree.find_all(exp.Anonymous))
 
 
 def _check_table(table: exp.Expr, sql: str) -> None:

@@ -44,13 +44,15 @@ def mark_of(node: exp.Expr) -> Approximate | None:
     return mark if isinstance(mark, Approximate) else None
 
 
-def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> None:
-    """Replace the calls in a tree; `own` are names of the user's functions, which go before."""
+def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> bool:
+    """Replace the calls in a tree, and tell whether there were any; `own` are names of the user's functions, which go before."""
+    found = False
     for node in list(tree.find_all(exp.Anonymous)):
         if node.name.lower() in own:
             continue
         if not is_approximate(node):
             continue
+        found = True
         function, shown = _NAMES[node.name.lower()]
         name = node.name.upper()
         if isinstance(node.parent, (exp.Filter, exp.Window)):
@@ -70,6 +72,7 @@ def rewrite_approximate(tree: exp.Expr, own: Container[str], sql: str) -> None:
         call.meta.update(node.meta)
         call.meta[_META] = mark
         node.replace(call)
+    return found
 
 
 def _exact(function: str, value: exp.Expr) -> exp.Expr:

@@ -47,6 +47,13 @@ def put_instant(tree: exp.Expr, time: int | None) -> None:
         node.replace(exp.Cast(this=value, to=node.type.copy()))
 
 
+def written_instant(kind: str, time: int | None) -> str:
+    """The instant as an expression of a type, BIGINT or TIMESTAMP, in Spark's words."""
+    if time is None:
+        return f"CAST(NULL AS {kind})"
+    return f"CAST({time} AS BIGINT)" if kind == "BIGINT" else f"CAST('{written_moment(time)}' AS TIMESTAMP)"
+
+
 def written_moment(time: int) -> str:
     """A time in microseconds since 1970 as SQL writes a TIMESTAMP, in UTC."""
     return moment(time).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")

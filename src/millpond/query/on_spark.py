@@ -1,4 +1,4 @@
-"""One-time queries on Spark: the same bound tree over the same selections, as temporary views.
+"""One-time queries on Spark: the user's own text over the same selections, as temporary views.
 
 Files are read by Spark itself; the tail is handed over as Arrow. View names are unique to the query, so queries can run
 side by side, and are dropped afterwards.
@@ -25,12 +25,13 @@ from millpond.arrow import arrow_schema
 from millpond.errors import EngineError, LimitExceeded, MillpondError
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
-from millpond.query.instant import put_instant
-from millpond.query.plan import Fetched, Plan, ordered
+from millpond.query.instant import put_instant, written_instant
+from millpond.query.plan import Fetched, Plan, in_time_order, ordered
 from millpond.query.relation import SPARK, as_now, through_window, united
-from millpond.schema import Schema, with_seq
+from millpond.schema import SEQ, Schema, with_seq
 from millpond.spark.session import is_live, lost, spark_message, took_too_much
 from millpond.sql.literals import unfold_rows
+from millpond.sql.query_text import View
 from millpond.sql.spark_text import check_spark_text
 from millpond.table.store import tail_table
 
@@ -49,7 +50,7 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
         names = {}
         for name, use in plan.bound.uses.items():
             names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
-        text = spark_text(ordered(plan.bound), names, plan.instant)
+        text = spark_text(plan.bound, names, plan.instant)
         return _collected(session, text, prefix, deadline)
     except Exception as error:
         if _was_interrupted(error):
@@ -65,6 +66,8 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
                 detail="A result may take half of it.",
                 hint="Ask for fewer rows or columns, or raise setting spark_memory before Spark starts.",
             ) from error
+        if plan.bound.unsure is not None and _is_refusal(error):
+            raise plan.bound.unsure from error
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
         raise
@@ -116,8 +119,29 @@ def _was_interrupted(error: BaseException) -> bool:
     return cause is not None
 
 
+def _is_refusal(error: Exception) -> bool:
+    """Whether Spark did not understand the query either."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    return isinstance(error, AnalysisException | ParseException)
+
+
 def spark_text(bound: Bound, names: dict[str, str], instant: int | None) -> str:
-    """The query in Spark's words, with each relation under its view's name, at an instant."""
+    """The query for Spark, with each relation under its view's name, at an instant."""
+    if bound.text is None:
+        return _printed(ordered(bound), names, instant)
+
+    def view(found: View) -> str:
+        alias = f" AS {SPARK.quote(found.alias)}" if found.alias is not None else ""
+        return SPARK.quote(names.get(found.use, found.use)) + alias
+
+    text = bound.text.written(view, lambda found: written_instant(found.type, instant))
+    check_spark_text(text, Counter(bound.text.column_lists))
+    return text
+
+
+def _printed(bound: Bound, names: dict[str, str], instant: int | None) -> str:
+    """A query without a text of its own, from its tree."""
     tree = bound.tree.copy()
     put_instant(tree, instant)
     for table in tree.find_all(exp.Table):
@@ -187,9 +211,17 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: l
         tail = tail_table(given.selection.blocks, arrow_schema(columns))
         frame = session.createDataFrame(tail, schema=_spark_schema(columns, tuple(columns.names)))
         parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view(frame, f'{prefix}_tail')}")
-    return view(
-        session.sql(through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto)), prefix
-    )
+    rows = through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto)
+    if plan.bound.text is None:
+        return view(session.sql(rows), prefix)
+    shown = [*use.columns.names, *(p.name for p in use.previous), *([SEQ] if plan.bound.hidden else [])]
+    order = f" ORDER BY {_in_time_order(use)}" if in_time_order(plan.bound) is use else ""
+    return view(session.sql(f"SELECT {SPARK.names(shown)} FROM ({rows}) AS v{order}"), prefix)
+
+
+def _in_time_order(use: Use) -> str:
+    assert use.time_column is not None
+    return f"{SPARK.quote(use.time_column)} DESC, {SPARK.quote(SEQ)} DESC"
 
 
 def _spark_schema(columns: Schema, have: tuple[str, ...]) -> str:

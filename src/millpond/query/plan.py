@@ -121,7 +121,11 @@ def make_plan(
     reason = "small enough"
     if bound.functions:
         reason = f"Python runs in this process: {', '.join(sorted(bound.functions))}"
-    if engine != "spark":
+    if bound.unsure is not None:
+        reason = f"Spark may know what it means: {bound.unsure.primary}"
+        if engine == "duckdb":
+            raise bound.unsure
+    elif engine != "spark":
         try:
             text = to_duckdb(ordered(bound).tree, bound.functions, check)
         except NotOnDuckDB as refusal:
@@ -160,27 +164,34 @@ def used_columns(bound: Bound, use: Use) -> list[str]:
         for alias, source in scope.sources.items():
             if isinstance(source, exp.Table) and source.name == use.name:
                 named |= {c.name.lower() for c in scope.columns if c.table == alias}
-    columns = [c.name for c in use.columns if c.name.lower() in named]
+    columns = [c.name for c in use.columns if c.name.lower() in named or bound.unsure is not None]
     return columns or [use.columns.columns[0].name]
 
 
-def ordered(bound: Bound) -> Bound:
-    """A window is in decreasing time: say so when the query is nothing but a selection from one window."""
+def in_time_order(bound: Bound) -> Use | None:
+    """The window whose rows a query shows in their order, which is decreasing time: it is nothing but a selection from it."""
     tree = bound.tree
     if not isinstance(tree, exp.Select) or len(bound.uses) != 1:
-        return bound
+        return None
     use = next(iter(bound.uses.values()))
     plain = not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "limit", "joins", "laterals", "with_")
     )
     source = tree.args.get("from_")
     if use.window is None or not plain or source is None or not isinstance(source.this, exp.Table):
-        return bound
-    if any(isinstance(n, (exp.AggFunc, exp.Window)) for n in tree.find_all(exp.AggFunc, exp.Window)):
+        return None
+    return None if tree.find(exp.AggFunc, exp.Window) is not None else use
+
+
+def ordered(bound: Bound) -> Bound:
+    """The query with the order of its window written into it."""
+    use = in_time_order(bound)
+    if use is None:
         return bound
     time = use.time_column
     assert time is not None
-    copy = tree.copy()
+    copy = bound.tree.copy()
+    assert isinstance(copy, exp.Select)
     for name in (time, "_seq"):
         key = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(use.alias, quoted=True))
         copy = copy.order_by(exp.Ordered(this=key, desc=True, nulls_first=False), copy=False)

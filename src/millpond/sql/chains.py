@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 _KEPT = ("distinct", "safe")  # arguments that all links of a chain have alike
-_LONG = 64  # operands; shorter chains are as the parser made them
+LONG = 64  # operands; shorter chains are as the parser made them
 
 
 def balance(tree: exp.Expression) -> exp.Expression:
@@ -22,7 +22,7 @@ def balance(tree: exp.Expression) -> exp.Expression:
         if top.arg_key == "this" and top.parent is not None and _same(top.parent, top):
             continue  # inside a chain, or moved by now
         operands = _operands(top)
-        if len(operands) < _LONG:
+        if len(operands) < LONG:
             continue
         # What belongs to the whole chain (WITH, ORDER BY, LIMIT) stays at its top.
         middle = len(operands) // 2

@@ -24,6 +24,7 @@ from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, near
 from millpond.schema import SEQ
 from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, value_as_name
 from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
+from millpond.sql.query_text import QUERY_TEXT, QueryText
 from millpond.windows.registry import read_window
 
 __all__ = [
@@ -264,6 +265,7 @@ def read_tree(sql: str, tokens: list[Token]) -> exp.Expression:
         raise SqlSyntaxError("statement cannot be read", sql=sql, span=whole) from error
     if not isinstance(tree, exp.Expression):  # None, when there was nothing to read
         raise SqlSyntaxError("expected a query, but found the end of the statement", sql=sql, span=whole)
+    tree.meta[QUERY_TEXT] = QueryText(sql, tokens)
     return tree
 
 

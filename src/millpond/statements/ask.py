@@ -37,7 +37,7 @@ def plan_query(workspace: Workspace, query: exp.Expr, sql: str, as_of: int | str
     workspace.refresh()
     config = workspace.config
     check = _deadline(workspace).check
-    bound = bind(query, workspace.catalog, sql, system=system_tables(), check=check)
+    bound = bind(query, workspace.catalog, sql, system=system_tables(), spark_decides=True, check=check)
     with _while_it_is_there(workspace, bound):
         return make_plan(
             bound,
@@ -69,7 +69,10 @@ def _while_it_is_there(workspace: Workspace, bound: Bound) -> Iterator[None]:
 def ask(workspace: Workspace, plan: Plan) -> pa.Table:
     with _while_it_is_there(workspace, plan.bound):
         rows = _locally(workspace, plan) if plan.engine == "duckdb" else _on_spark(workspace, plan)
-    return rows.rename_columns(list(plan.bound.names)) if rows.num_columns == len(plan.bound.names) else rows
+    names = plan.bound.names
+    if plan.engine == "spark" and plan.bound.text is not None and plan.bound.shows_names:
+        return rows  # Spark named its columns itself
+    return rows.rename_columns(list(names)) if rows.num_columns == len(names) else rows
 
 
 def _locally(workspace: Workspace, plan: Plan) -> pa.Table:

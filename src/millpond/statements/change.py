@@ -18,6 +18,7 @@ from millpond.result import Result
 from millpond.schema import SEQ, DataType, Schema, with_seq
 from millpond.sql import statements as st
 from millpond.sql.literals import LiteralRows
+from millpond.sql.query_text import QUERY_TEXT
 from millpond.statements.ask import ask, plan_query
 from millpond.statements.define import no_table
 from millpond.statements.feed import create_feed, reads_source
@@ -173,3 +174,4 @@ def _type_nulls(query: exp.Expr, kinds: Sequence[DataType]) -> None:
         if all(isinstance(item, exp.Null) for item in items):
             for item in items:
                 item.replace(exp.cast(exp.Null(), str(kind), dialect="spark"))
+            query.meta.pop(QUERY_TEXT, None)  # the text does not say that

@@ -11,31 +11,36 @@ their tables; types come last, on columns that are known to exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import traverse_scope
+from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
-from millpond.catalog import Catalog
-from millpond.errors import MillpondError, SqlError, UnsupportedSql
-from millpond.query.allowed import check_allowed
+from millpond.catalog import Catalog, Function
+from millpond.errors import MillpondError, SqlError, UnknownName, UnsupportedSql
+from millpond.query.allowed import Contents, check_allowed, is_own
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
 from millpond.query.binding.functions import name_functions, order_aggregates
 from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
-from millpond.query.binding.previous import rewrite_previous
+from millpond.query.binding.previous import calls_previous, rewrite_previous
 from millpond.query.binding.relations import name_relations
-from millpond.query.binding.stars import expand_window_stars, with_row_numbers
-from millpond.query.binding.uses import Bound
+from millpond.query.binding.stars import check_stars, expand_stars, with_row_numbers
+from millpond.query.binding.texts import TextChanges
+from millpond.query.binding.uses import Bound, Use
 from millpond.query.exact import make_exact
 from millpond.query.system_names import SystemTable
 from millpond.sql.dialect import Millpond, span_of
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.sizes import check_growth
+
+_RENAMING = frozenset({exp.Pivot, exp.PivotAlias, exp.Lateral, exp.Aliases})
+"""What gives columns names that are not those of a table: a name that no table has may be one of these."""
 
 
 def bind(
@@ -45,53 +50,108 @@ def bind(
     *,
     allow_sources: bool = False,
     system: Mapping[str, SystemTable] | None = None,
+    spark_decides: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> Bound:
     """Resolve a query. `sql` is the text it came from, for errors. `system` are the system tables it may read, by name
-    without schema; None for a query that may not read any. `check` is called between steps, and raises to end it."""
+    without schema; None for a query that may not read any. `check` is called between steps, and raises to end it.
+
+    With `spark_decides`, names of columns that cannot be resolved here are left to Spark, if the query's text is there: the
+    result then is `unsure`.
+    """
     tree = query.copy()
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
-    try:
-        check_allowed(tree, catalog, sql)
+    changes = TextChanges(tree)
+    with _told_at(query, sql):
+        contents = check_allowed(tree, catalog, sql)
         check_growth(tree)
         check()
+        hidden = contents.row_numbers or (contents.calls and calls_previous(tree))
+        if hidden:
+            check_stars(tree, sql)
         functions = name_functions(tree, catalog, sql)
         scopes = traverse_scope(tree)
-        uses = name_relations(scopes, catalog, sql, allow_sources, system)
+        uses = name_relations(scopes, catalog, sql, allow_sources, system, changes)
         check()
-        for scope in scopes:
-            rewrite_periods(scope, uses, sql)
-            expand_window_stars(scope, uses)
-            settle_where(scope, uses, sql)
-        aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
-        name_outputs(tree)
-        rewrite_approximate(tree, functions, sql)
-        check()
-        known: dict[str, object] = {u.name: dict.fromkeys(u.names, "INT") for u in uses.values()}
-        tree = qualify(
-            tree,
-            dialect=Millpond,
-            # Only names matter here, and they are in lower case already; types are put on the columns below.
-            schema=MappingSchema(known, dialect=Millpond, normalize=False),
-            validate_qualify_columns=False,
-            quote_identifiers=True,
-            expand_alias_refs=True,
-            allow_partial_qualification=True,  # what is missing is reported by us, with the nearest name
-        )
-        check()
-        scopes = with_row_numbers(tree)
-        rewrite_previous(scopes, uses, sql)
-        rewrite_now(scopes, uses)
+        own = functions or hidden or (contents.calls and is_own(tree))
+        try:
+            with _told_at(query, sql):
+                return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, check)
+        except SqlError as error:
+            if not spark_decides or own or changes.text is None or isinstance(error, UnsupportedSql):
+                raise
+            if isinstance(error, UnknownName) and not (contents.kinds & _RENAMING or changes.text.column_lists):
+                raise
+            return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=error)
+
+
+def _resolve(
+    tree: exp.Query,
+    contents: Contents,
+    scopes: list[Scope],
+    uses: dict[str, Use],
+    functions: dict[str, Function],
+    hidden: bool,
+    sql: str,
+    changes: TextChanges,
+    check: Callable[[], None],
+) -> Bound:
+    for scope in scopes:
+        if exp.Overlaps in contents.kinds:
+            rewrite_periods(scope, uses, sql, changes)
+        expand_stars(scope, uses, hidden, changes)
+        settle_where(scope, uses, sql)
+    aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
+    name_outputs(tree)
+    if contents.calls and rewrite_approximate(tree, functions, sql):
+        changes.lost()
+    check()
+    known: dict[str, object] = {u.name: dict.fromkeys(u.names, "INT") for u in uses.values()}
+    resolved = qualify(
+        tree,
+        dialect=Millpond,
+        # Only names matter here, and they are in lower case already; types are put on the columns below.
+        schema=MappingSchema(known, dialect=Millpond, normalize=False),
+        validate_qualify_columns=False,
+        quote_identifiers=True,
+        expand_alias_refs=True,
+        allow_partial_qualification=True,  # what is missing is reported by us, with the nearest name
+    )
+    check()
+    scopes = with_row_numbers(resolved) if contents.row_numbers else traverse_scope(resolved)
+    if contents.calls:
+        rewrite_previous(scopes, uses, sql, changes)
+        rewrite_now(scopes, uses, changes)
         order_aggregates(scopes, uses)
-        check()
-        check_columns(scopes, uses, aliases, sql)
-        type_columns(scopes, uses)
-        spell_outputs(tree, {u.name: u.columns.names for u in uses.values()})
-        assert isinstance(tree, exp.Query)
-        check()
-        written = make_exact(tree, functions, sql)
-        scopes = scopes if written is None else traverse_scope(tree)
+    check()
+    check_columns(scopes, uses, aliases, sql)
+    type_columns(scopes, uses)
+    spell_outputs(resolved, {u.name: u.columns.names for u in uses.values()})
+    assert isinstance(resolved, exp.Query)
+    check()
+    written = make_exact(resolved, functions, sql) if contents.calls else None
+    if written is not None:
+        changes.lost()
+        scopes = traverse_scope(resolved)
+    return Bound(
+        resolved,
+        uses,
+        tuple(resolved.named_selects),
+        scopes,
+        functions,
+        written,
+        changes.text,
+        shows_names=not changes.renames,
+        hidden=hidden or changes.text is None,
+    )
+
+
+@contextmanager
+def _told_at(query: exp.Expr, sql: str) -> Iterator[None]:
+    """Errors of sqlglot become errors of ours, with a place in the text."""
+    try:
+        yield
     except SqlError as error:
         raise error.at(sql, None) from error.__cause__
     except MillpondError:
@@ -102,4 +162,3 @@ def bind(
         raise SqlError("this query cannot be understood", detail=detail, sql=sql, span=span_of(query)) from error
     except (OptimizeError, SqlglotError) as error:
         raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
-    return Bound(tree, uses, tuple(tree.named_selects), scopes, functions, written)

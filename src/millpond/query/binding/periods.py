@@ -8,11 +8,12 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.errors import UnknownName, UnsupportedSql
+from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.sql.dialect import span_of
 
 
-def rewrite_periods(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
+def rewrite_periods(scope: Scope, uses: Mapping[str, Use], sql: str, changes: TextChanges) -> None:
     """A row is valid at its time; it overlaps the half-open period [a, b) if a <= time < b, as in SQL:2011."""
     by_alias = uses_by_alias(scope, uses)
     for node in list(scope.find_all(exp.Overlaps)):
@@ -32,9 +33,9 @@ def rewrite_periods(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
         low, high = period.expressions
         if use.columns.find(use.time_column, name).type.name == "TIMESTAMP":
             low, high = (exp.cast(e, "timestamp") if e.is_string else e for e in (low, high))
-        node.replace(
-            exp.paren(exp.and_(exp.GTE(this=column, expression=low), exp.LT(this=column.copy(), expression=high)))
-        )
+        within = exp.paren(exp.and_(exp.GTE(this=column, expression=low), exp.LT(this=column.copy(), expression=high)))
+        changes.between(valid, period, within.sql("spark", identify=True))
+        node.replace(within)
 
 
 def _is_call(node: exp.Expr, name: str, arguments: int) -> bool:

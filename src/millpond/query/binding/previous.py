@@ -11,11 +11,16 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.errors import UnknownName, UnsupportedSql, counted
+from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Previous, Use, uses_by_alias
 from millpond.sql.dialect import span_of
 
 
-def rewrite_previous(scopes: list[Scope], uses: dict[str, Use], sql: str) -> None:
+def calls_previous(tree: exp.Expr) -> bool:
+    return any(call.name.upper() == "PREV" for call in tree.find_all(exp.Anonymous))
+
+
+def rewrite_previous(scopes: list[Scope], uses: dict[str, Use], sql: str, changes: TextChanges) -> None:
     for scope in scopes:
         by_alias = uses_by_alias(scope, uses)
         for node in list(scope.find_all(exp.Anonymous)):
@@ -51,6 +56,7 @@ def rewrite_previous(scopes: list[Scope], uses: dict[str, Use], sql: str) -> Non
                 uses[use.name] = use
                 by_alias[column.table.lower()] = use
             column.set("this", exp.to_identifier(found.name, quoted=True))
+            changes.call(node, column.sql("spark", identify=True))
             node.replace(column)
 
 

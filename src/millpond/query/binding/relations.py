@@ -12,6 +12,7 @@ from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import REJECTED_SUFFIX, Catalog, Source, StreamingTable
 from millpond.errors import SqlError, UnknownName, UnsupportedSql
+from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use
 from millpond.query.system_names import SCHEMA, SystemTable, find_system_table
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, span_of
@@ -23,6 +24,7 @@ def name_relations(
     sql: str,
     allow_sources: bool,
     system: Mapping[str, SystemTable] | None,
+    changes: TextChanges,
 ) -> dict[str, Use]:
     uses: dict[str, Use] = {}
     seen: set[int] = set()
@@ -36,6 +38,7 @@ def name_relations(
             else:
                 use = _resolve(source, catalog, sql, len(uses), allow_sources)
             uses[use.name] = use
+            changes.view(source, use.name)
             if not source.alias:
                 source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
             # The use holds the window from here on; engines know nothing of it.
@@ -45,6 +48,7 @@ def name_relations(
             source.set("this", exp.to_identifier(use.name))
         for column in scope.find_all(exp.Column):  # `millpond.queries.name`: the relation is known by its alias now
             if column.db.lower() == SCHEMA and not column.catalog:
+                changes.schema(column)
                 column.set("db", None)
     _check_resolved(scopes, uses, catalog, sql)
     return uses

@@ -12,8 +12,10 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import REJECTED_COLUMNS, Function, Source, StandardTable, StreamingTable
+from millpond.errors import SqlError
 from millpond.query.system_names import SystemTable
 from millpond.schema import SEQ, Schema
+from millpond.sql.query_text import QueryText
 from millpond.windows.base import Window
 
 
@@ -77,6 +79,14 @@ class Bound:
     scopes: list[Scope] = field(default_factory=list, compare=False)
     functions: Mapping[str, Function] = field(default_factory=dict)
     written: exp.Query | None = field(default=None, compare=False)
+    text: QueryText | None = field(default=None, compare=False)
+    """What Spark is given: the user's own text, with changes. None for a query that was not written by a user as it is."""
+    shows_names: bool = True
+    """Whether Spark names the columns of `text` as it would name those of the user's text."""
+    hidden: bool = True
+    """Whether the query may name columns that `*` does not show."""
+    unsure: SqlError | None = field(default=None, compare=False)
+    """Why the names in `tree` are not resolved, if Spark may know better: it alone can answer then."""
 
 
 def uses_by_alias(scope: Scope, uses: Mapping[str, Use]) -> dict[str, Use]:

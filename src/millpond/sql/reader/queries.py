@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from millpond.errors import SqlSyntaxError, UnsupportedSql
 from millpond.sql import statements as st
-from millpond.sql.chains import balance
+from millpond.sql.chains import LONG, balance
 from millpond.sql.cursor import TEXTS, VALUES, TokenCursor
 from millpond.sql.dialect import read_tree, span_of
 from millpond.sql.literals import FOLDED, LiteralRows
@@ -81,8 +81,11 @@ class QueryReader(Parts):
     def tree(self, start: int) -> exp.Expression:
         """The tokens from `start` to the end as a tree, without what sqlglot reads and a query cannot mean."""
         self.index = len(self.tokens)
-        tree = balance(read_tree(self.sql, self.tokens[start:]))
-        check_depth(tree)
+        tokens = self.tokens[start:]
+        tree = read_tree(self.sql, tokens)
+        if len(tokens) > LONG:
+            tree = balance(tree)
+            check_depth(tree)
         sizes = Sizes(self.sql, self.place)
         for node in tree.walk():
             if isinstance(node, exp.Select) and not node.expressions:
