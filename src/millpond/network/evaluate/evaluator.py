@@ -28,9 +28,9 @@ from millpond.network.engine.watch import Evaluation, Watch, definition_key
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import CheckpointWindow, Scribe
 from millpond.network.state.history import History
-from millpond.network.strategies import choose
 from millpond.network.strategies.base import Checkpoint, Costs, Strategy
 from millpond.network.strategies.parts.context import Context
+from millpond.network.strategies.registry import choose
 from millpond.network.time.inlet import Inlet
 from millpond.schema import SEQ, with_seq
 

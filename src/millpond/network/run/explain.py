@@ -15,8 +15,8 @@ from millpond.network.plan.two_phase import ColumnsOf
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
 from millpond.network.run.placement import place
-from millpond.network.strategies import choose
 from millpond.network.strategies.base import Cost, Costs
+from millpond.network.strategies.registry import choose
 from millpond.query.binding.uses import Use
 
 

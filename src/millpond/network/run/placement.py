@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import ColumnsOf, split
-from millpond.network.strategies import choose
+from millpond.network.strategies.registry import choose
 
 
 @dataclass(frozen=True)

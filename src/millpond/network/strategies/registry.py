@@ -1,0 +1,45 @@
+"""The strategies, in the order in which they are tried, and the choice of one for a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millpond.network.plan.clauses import Refusal
+from millpond.network.plan.prepared import Prepared
+from millpond.network.strategies.approximate import ApproximateStrategy
+from millpond.network.strategies.base import Strategy
+from millpond.network.strategies.correlated import CorrelatedStrategy
+from millpond.network.strategies.instants import InstantStrategy
+from millpond.network.strategies.neighbours import NeighbourStrategy
+from millpond.network.strategies.newest import NewestStrategy
+from millpond.network.strategies.rows import RowStrategy
+from millpond.network.strategies.running import RunningStrategy
+
+STRATEGIES: tuple[type[Strategy], ...] = (
+    RowStrategy,
+    NeighbourStrategy,
+    NewestStrategy,
+    RunningStrategy,
+    ApproximateStrategy,
+    CorrelatedStrategy,
+    InstantStrategy,
+)
+"""In the order in which they are tried. The last one fits every query."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The first strategy that fits a query, not yet open, and why those before it do not, by their names."""
+
+    strategy: Strategy
+    refusals: dict[str, Refusal]
+
+
+def choose(prepared: Prepared) -> Choice:
+    refusals: dict[str, Refusal] = {}
+    for kind in STRATEGIES:
+        found = kind.match(prepared)
+        if not isinstance(found, Refusal):
+            return Choice(found, refusals)
+        refusals[kind.name] = found
+    raise AssertionError("the last strategy fits every query")
