@@ -11,7 +11,7 @@ import signal
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -39,6 +39,7 @@ from millpond.table.manifest import ArchiveFile
 from millpond.table.store import tail_table
 
 _MOST_CHECKED = 100_000
+_REPEAT = 0.05  # seconds between two interrupts of one query
 _FEW_GROUPS = 0.5  # below this share of a file's row groups, read just those
 
 
@@ -197,20 +198,28 @@ class Local(ProcessBound):
 def _interruptible(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Let Ctrl-C end the query under way at once, as a KeyboardInterrupt.
 
-    DuckDB by itself notices that a handler raised, but then often runs the query to its end, and raises a RuntimeError.
+    DuckDB by itself notices that a handler raised, but then often runs the query to its end, and raises a RuntimeError. An
+    interrupt that comes while a query is being prepared is forgotten, so it is repeated until the query has ended.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
     raised: list[BaseException] = []
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.is_set():
+            with suppress(duckdb.Error):
+                cursor.interrupt()
+            ended.wait(_REPEAT)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         try:
             before(number, frame)
         except BaseException as error:
             raised.append(error)
-            cursor.interrupt()
+            threading.Thread(target=repeat, name="millpond-interrupt", daemon=True).start()
             raise
 
     signal.signal(signal.SIGINT, interrupt)
@@ -221,6 +230,7 @@ def _interruptible(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
             raise raised[0] from None
         raise
     finally:
+        ended.set()
         signal.signal(signal.SIGINT, before)
 
 
