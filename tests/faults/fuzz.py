@@ -278,6 +278,8 @@ def fuzz(
     rng = random.Random(seed)
     made = statements(rng, places)
     db = open_pond(root / "pond", "auto" if spark else "duckdb")
+    if spark:
+        db.sql("SELECT approx_percentile(vid, 0.5) FROM posreports")  # Spark's start is not what is timed
     begin = time.monotonic()
     for number in range(count):
         text = next(made)

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _numbers = itertools.count()
-_LAST_MOMENT = 5.0  # seconds that a query has to end after its jobs were cancelled
+_LAST_MOMENT = (
+    1.0  # seconds that a query has to end after its jobs were cancelled; some work of Spark's driver cannot be
+)
 
 
 def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = None) -> pa.Table:

@@ -7,6 +7,7 @@ statements allowed here take a few seconds, and anything larger is refused as so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,6 +19,8 @@ from millpond.sql.dialect import span_of
 
 LONGEST_TEXT = 1 << 20
 """Bytes of a text that a function makes of little: DuckDB makes 2,048 at a time and does not count their memory."""
+MOST_ELEMENTS = 10_000_000
+"""Elements of a list that a function makes of constants."""
 MOST_TOKENS = 25_000
 MOST_DEPTH = 500
 MOST_ANDS = 1000
@@ -103,28 +106,74 @@ def too_long(function: str) -> str:
 
 
 def check_growth(tree: exp.Expr) -> None:
-    """Refuse constants that make too long a text of any other: engines compute some while they plan, and cannot be stopped.
+    """Refuse constants that make too long a text or list: engines compute some while they plan, and cannot be stopped.
 
     What depends on the rows is refused when it is computed.
     """
-    for node in tree.find_all(exp.Repeat, exp.Pad):
-        if isinstance(node, exp.Pad):
-            name, size = "lpad" if node.args.get("is_left") else "rpad", _whole(node.expression)
-        else:
-            name, size = "repeat", 1
-            inner: exp.Expr = node
-            while isinstance(inner, exp.Repeat):
-                size *= _whole(inner.args["times"])
-                inner = inner.this.unnest()
-            size *= max(1, len(inner.name.encode())) if inner.is_string else 1
+    for node in tree.find_all(*_TEXTS):
+        name, size = _TEXTS[type(node)](node)
         if size > LONGEST_TEXT:
             raise LimitExceeded(too_long(name), setting=None, hint="Make it in the program that uses it.")
+    for node in tree.find_all(exp.GenerateSeries, exp.Anonymous):
+        name, size = _elements(node)
+        if size > MOST_ELEMENTS:
+            raise LimitExceeded(
+                f"{name} would make a list of {size:,} elements, more than {MOST_ELEMENTS:,}",
+                setting=None,
+                hint="Use range() in FROM: it makes rows.",
+            )
 
 
-def _whole(node: exp.Expr) -> int:
-    """A whole number as it is written; 1 for anything else."""
+def _repeated(node: exp.Expr) -> tuple[str, int]:
+    size = 1
+    while isinstance(node, exp.Repeat):
+        size *= _whole(node.args["times"]) or 1
+        node = node.this.unnest()
+    return "repeat", size * (max(1, len(node.name.encode())) if node.is_string else 1)
+
+
+def _padded(node: exp.Expr) -> tuple[str, int]:
+    return "lpad" if node.args.get("is_left") else "rpad", _whole(node.expression) or 1
+
+
+def _spaces(node: exp.Expr) -> tuple[str, int]:
+    return "space", _whole(node.this) or 1
+
+
+def _formatted(node: exp.Expr) -> tuple[str, int]:
+    """The widths and precisions in a format of printf."""
+    digits = re.findall(r"\d+", node.this.name) if node.this.is_string else []
+    return "format_string", sum(int(number[:20]) for number in digits)
+
+
+_TEXTS: Final = {exp.Repeat: _repeated, exp.Pad: _padded, exp.Space: _spaces, exp.Format: _formatted}
+
+
+def _elements(node: exp.Expr) -> tuple[str, int]:
+    """The function that makes a list, and how long it will be as far as constants tell."""
+    if isinstance(node, exp.GenerateSeries):
+        begin, end, step = (_whole(node.args.get(key)) for key in ("start", "end", "step"))
+        return "sequence", 0 if begin is None or end is None else abs(end - begin) // max(1, abs(step or 1)) + 1
+    times = node.expressions[1:] if node.name.lower() == "array_repeat" else []
+    return "array_repeat", (_whole(times[0]) or 0) if times else 0
+
+
+def _whole(node: exp.Expr | None) -> int | None:
+    """The whole number that sums and products of literals give; None for anything else."""
+    if isinstance(node, (exp.Paren, exp.Cast)):
+        return _whole(node.this)
+    if isinstance(node, exp.Neg):
+        value = _whole(node.this)
+        return None if value is None else -value
+    if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+        left, right = _whole(node.left), _whole(node.right)
+        if left is None or right is None:
+            return None
+        return (
+            left + right if isinstance(node, exp.Add) else left - right if isinstance(node, exp.Sub) else left * right
+        )
     literal = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
-    return int(node.name[:20]) if literal else 1
+    return int(node.name[:20]) if node is not None and literal else None
 
 
 class Sizes:

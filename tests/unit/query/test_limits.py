@@ -90,6 +90,9 @@ def test_errors_after_the_first_rows_are_those_of_the_engine(db: millpond.Pond) 
         ("SELECT " + "repeat(" * 20 + "x" + ", 16)" * 20 + " AS x FROM texts", "repeat"),
         ("SELECT lpad('x', 2000000000, 'y') AS x", "lpad"),
         ("SELECT rpad(x, 2000000000, 'y') AS x FROM texts", "rpad"),
+        ("SELECT rpad(x, 1000 * (1000 + 1000) * 1000, 'y') AS x FROM texts", "rpad"),
+        ("SELECT space(2000000000) AS x", "space"),
+        ("SELECT format_string('%2000000000d', 1) AS x", "format_string"),
         ("SELECT replace(repeat(x, 1000000), 'x', repeat('y', 1000000)) AS x FROM texts", "replace"),
         (f"SELECT replace(repeat(x, 1000000), 'x', '{'y' * 1000}') AS x FROM texts", "replace"),
     ],
@@ -98,6 +101,23 @@ def test_a_text_that_grows_out_of_proportion_is_refused(db: millpond.Pond, sql: 
     error = refused(db, sql)
     assert error.primary == f"{function} would make a text of more than 1,048,576 bytes"
     assert error.setting is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT sequence(1, 2000000000) AS x", "sequence would make a list of 2,000,000,000 elements"),
+        ("SELECT sequence(-1000000 * 100, 100000000, 2) AS x", "sequence would make a list of 100,000,001 elements"),
+        (
+            "SELECT size(array_repeat(x, 2000000000)) AS n FROM texts",
+            "array_repeat would make a list of 2,000,000,000 elements",
+        ),
+    ],
+)
+def test_a_list_of_billions_was_made_while_spark_planned(db: millpond.Pond, sql: str, message: str) -> None:
+    error = refused(db, sql)
+    assert error.primary == f"{message}, more than 10,000,000"
+    assert error.hint == "Use range() in FROM: it makes rows."
 
 
 def test_texts_of_ordinary_length_are_made(db: millpond.Pond) -> None:
