@@ -11,10 +11,13 @@ comparison finds it.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +26,8 @@ import pyarrow.compute as pc
 from millpond.arrow import integers
 from millpond.catalog import file_name
 from millpond.durable import disk_errors, sync_file
+
+_MOST_OPEN: Final = 256  # indexes that are kept mapped into memory
 
 
 def index_path(data_file: Path, column: str) -> Path:
@@ -62,24 +67,41 @@ def _distinct_integers(pairs: pa.Table) -> pa.Table:
 
 def find_groups(path: Path, wanted: Iterable[Any]) -> set[int]:
     """The row groups that hold any of the wanted values. The values must be of the column's own type."""
-    with pa.memory_map(str(path)) as source:
+    state = os.stat(path)
+    index = _opened(str(path), state.st_ino, state.st_size, state.st_mtime_ns)
+    if index is None:
+        return set()
+    found: set[int] = set()
+    if pa.types.is_date(index.value.type):  # bounds are written as texts
+        wanted = [date.fromisoformat(item) if isinstance(item, str) else item for item in wanted]
+    for item in wanted:
+        if index.numbers is not None:
+            low = int(np.searchsorted(index.numbers, item, "left"))
+            high = int(np.searchsorted(index.numbers, item, "right"))
+        else:
+            low, high = _search(index.value, item, left=True), _search(index.value, item, left=False)
+        found.update(index.group.slice(low, high - low).to_pylist())
+    return found
+
+
+@dataclass(frozen=True)
+class _Index:
+    """An index that is mapped into memory. `numbers` are its values if they are integers."""
+
+    value: pa.Array
+    group: pa.Array
+    numbers: np.ndarray[Any, Any] | None
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _opened(path: str, _inode: int, _size: int, _changed: int) -> _Index | None:
+    """An index of a file as it is now, None if it is empty. To open one takes longer than to search it."""
+    with pa.memory_map(path) as source:
         reader = pa.ipc.open_file(source)
         if reader.num_record_batches == 0:
-            return set()
-        batch = reader.get_batch(0)
-        value, group = batch.column(0), batch.column(1)
-        found: set[int] = set()
-        if pa.types.is_date(value.type):  # bounds are written as texts
-            wanted = [date.fromisoformat(item) if isinstance(item, str) else item for item in wanted]
-        numbers = integers(value) if pa.types.is_integer(value.type) else None
-        for item in wanted:
-            if numbers is not None:
-                low = int(np.searchsorted(numbers, item, "left"))
-                high = int(np.searchsorted(numbers, item, "right"))
-            else:
-                low, high = _search(value, item, left=True), _search(value, item, left=False)
-            found.update(group.slice(low, high - low).to_pylist())
-        return found
+            return None
+        value, group = reader.get_batch(0).columns
+    return _Index(value, group, integers(value) if pa.types.is_integer(value.type) else None)
 
 
 def _search(values: pa.Array, item: Any, *, left: bool) -> int:
