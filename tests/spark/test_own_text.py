@@ -99,3 +99,13 @@ def test_hidden_columns_are_seen_only_where_they_are_named(pond: millpond.Pond) 
 def test_what_neither_understands_is_our_error(pond: millpond.Pond) -> None:
     with pytest.raises(millpond.SqlError, match='column "seg" is ambiguous'):
         pond.sql("SELECT vid FROM posreports a JOIN criticalsegs b ON a.seg = b.seg WHERE seg = 1")
+
+
+def test_a_comment_that_spark_ends_elsewhere_runs_no_script(pond: millpond.Pond, tmp_path: Path) -> None:
+    """Spark goes on with a comment behind a backslash at the end of a line. What follows was a text to us, and SQL to Spark."""
+    made = tmp_path / "made"
+    script = f'TRANSFORM(a) USING "touch {made}" AS (b STRING) FROM (SELECT 1 AS a) --'
+    assert pond.sql(f"SELECT -- \\\n'\n {script} ' AS told").rows() == [(f"\n {script} ",)]
+    write = f'INSERT OVERWRITE DIRECTORY "{made}" USING csv SELECT * FROM x --'
+    assert pond.sql(f"WITH x AS (SELECT 1) -- \\\nSELECT '\n {write} ' AS told").rows() == [(f"\n {write} ",)]
+    assert not made.exists()

@@ -32,7 +32,7 @@ from millpond.schema import SEQ, Schema, with_seq
 from millpond.spark.session import is_live, lost, spark_message, took_too_much
 from millpond.sql.literals import unfold_rows
 from millpond.sql.query_text import View
-from millpond.sql.spark_text import check_spark_text
+from millpond.sql.spark_text import check_quotes, check_spark_text
 from millpond.table.store import tail_table
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ def spark_text(bound: Bound, names: dict[str, str], instant: int | None) -> str:
         alias = f" AS {SPARK.quote(found.alias)}" if found.alias is not None else ""
         return SPARK.quote(names.get(found.use, found.use)) + alias
 
+    check_quotes(bound.text.sql, bound.text.tokens)
     text = bound.text.written(view, lambda found: written_instant(found.type, instant))
     check_spark_text(text, Counter(bound.text.column_lists))
     return text

@@ -2,9 +2,10 @@
 
 A tree loses things that a text says: the order of an argument, a name's spelling, which brackets were written. So Spark is
 given the text that the user wrote. Only what Spark cannot know is replaced, at its place: the names of tables (with their
-windows) become names of views, `?` becomes a value, NOW() an instant, PREV a column.
+windows) become names of views, `?` becomes a value, NOW() an instant, PREV a column. Comments become blanks: Spark does not
+end all of them where sqlglot does.
 
-Invariant: what lies between two changes is the user's text, character by character.
+Invariant: what lies between two changes is the user's text, character by character, but for comments.
 """
 
 from __future__ import annotations
@@ -86,16 +87,34 @@ class QueryText:
 
     def written(self, view: Callable[[View], str], instant: Callable[[Instant], str]) -> str:
         """The text with all changes in it."""
+        text = self._without_comments()
         begin, end = self.tokens[0].start, self.tokens[-1].end + 1
         pieces = []
         place = begin
         for change in sorted([*self.changes, *self._parameters(), *self._hints()], key=lambda c: c.span.start):
             assert place <= change.span.start, "changes do not overlap"
-            pieces.append(self.sql[place : change.span.start])
+            pieces.append(text[place : change.span.start])
             made = change.becomes
             pieces.append(made if isinstance(made, str) else view(made) if isinstance(made, View) else instant(made))
             place = change.span.end
-        return "".join([*pieces, self.sql[place:end]])
+        return "".join([*pieces, text[place:end]])
+
+    def _without_comments(self) -> str:
+        """The text with blanks in place of comments: of what lies between tokens and is more than white space."""
+        if "--" not in self.sql and "/*" not in self.sql:
+            return self.sql
+        pieces = [self.sql[: self.tokens[0].start]]
+        place = self.tokens[0].start
+        for token in self.tokens:
+            if token.start >= place:
+                gap = self.sql[place : token.start]
+                is_comment = gap.lstrip().startswith(("--", "/*"))
+                pieces += [" " * len(gap) if is_comment else gap, self.sql[token.start : token.end + 1]]
+                place = token.end + 1
+            elif token.end >= place:
+                pieces.append(self.sql[place : token.end + 1])
+                place = token.end + 1
+        return "".join([*pieces, self.sql[place:]])
 
     def _token_at(self, place: int) -> int | None:
         found = bisect_left(self.tokens, place, key=_start)
@@ -118,12 +137,13 @@ class QueryText:
             mark = self.sql[token.start : token.end + 1]
             if mark[:1] in ("?", ":") and (token.text != mark or token.token_type in VALUES):
                 found.setdefault(token.start, []).append(token)
-        return [Change(Span(t[0].start, t[0].end + 1), " ".join(map(_literal, t))) for t in found.values()]
+        # Blanks around it, so that it is no part of a word or text beside it: `r?`, `'a'?`.
+        return [Change(Span(t[0].start, t[0].end + 1), f" {' '.join(map(_literal, t))} ") for t in found.values()]
 
     def _hints(self) -> list[Change]:
         """Optimizer hints go: millpond decides how a query runs."""
-        hints = (token.start for token in self.tokens if token.token_type is TokenType.HINT)
-        return [Change(Span(start, self.sql.index("*/", start) + 2), "") for start in hints]
+        hints = (token for token in self.tokens if token.token_type is TokenType.HINT)
+        return [Change(Span(token.start, token.end + 1), " ") for token in hints]
 
 
 def text_of(query: exp.Expr) -> QueryText | None:
