@@ -29,7 +29,7 @@ import typer
 from typer.core import TyperGroup
 
 from millpond import MillpondError, Pond, Result, RowsRejected, __version__, connect
-from millpond.errors import counted
+from millpond.errors import SqlError, counted
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -167,7 +167,11 @@ def sql(
         with _telling(), connect(pond, create=creates, auto_archive=False) as db:
             for statement in parsed:
                 feeds = set(db.status()["feeds"])
-                _print(db.sql(statement.sql[statement.span.start : statement.span.end]), format)
+                begin, end = statement.span.start, statement.span.end
+                try:
+                    _print(db.sql(text[begin:end]), format)
+                except SqlError as error:
+                    raise error.within(text, begin) from None
                 if format is Format.TABLE and set(db.status()["feeds"]) - feeds:
                     command = f"millpond run --pond {shlex.quote(str(pond))}"
                     typer.echo(f"This command ends now: start `{command}` to let them flow.")

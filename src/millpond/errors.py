@@ -137,6 +137,13 @@ class SqlError(MillpondError, ValueError):
             self.sql, self.span = sql, span
         return self
 
+    def within(self, sql: str, begin: int) -> SqlError:
+        """This error of a statement, placed in the text `sql` in which the statement begins at `begin`."""
+        if self.sql is not None and sql.startswith(self.sql, begin):
+            self.sql = sql
+            self.span = None if self.span is None else Span(self.span.start + begin, self.span.end + begin)
+        return self
+
     def __str__(self) -> str:
         text = super().__str__()
         if self.sql is not None and self.span is not None:

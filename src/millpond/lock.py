@@ -95,7 +95,7 @@ def holder(pond: Path) -> str | None:
     try:
         who = json.loads((pond / FILE).read_text())
         return f"Process {who['pid']} on {who['host']} holds it: {who['command'] or 'unnamed'}."
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -34,6 +34,14 @@ def run(*arguments: str, text: str | None = None) -> Result:
     return CliRunner().invoke(app, list(arguments), input=text)
 
 
+def test_an_error_in_a_file_is_shown_at_its_line(pond: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("-- a comment\nSHOW TABLES; SELECT 1;\n\nSELECT 'é',\n  nam FROM r;\n")
+    result = run("sql", "--pond", pond, "--file", str(script))
+    assert result.exit_code == 1
+    assert "line 5:   nam FROM r;\n          ^^^\n" in result.stderr
+
+
 def test_a_table(pond: str) -> None:
     result = run("sql", "--pond", pond, "SELECT vid, name FROM r ORDER BY vid")
     assert result.stdout == " vid | name\n-----+------\n   1 | a,b\n   2 | NULL\n(2 rows)\n"
@@ -83,7 +91,7 @@ def test_an_error_in_sql(pond: str) -> None:
 def test_the_place_of_an_error_in_the_second_statement(pond: str) -> None:
     result = run("sql", "--pond", pond, "SELECT vid FROM r; SELECT nam FROM r")
     assert result.exit_code == 1
-    assert "line 1: SELECT nam FROM r\n               ^^^" in result.stderr
+    assert f"line 1: SELECT vid FROM r; SELECT nam FROM r\n{' ' * 34}^^^\n" in result.stderr
     syntax = run("sql", "--pond", pond, "SELECT vid FROM r;\nSELEC nam FROM r")
     assert syntax.stderr.splitlines()[1:3] == ["line 2: SELEC nam FROM r", "        ^^^^^"]
     assert syntax.stdout == ""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from millpond.errors import SecondWriter
-from millpond.lock import WriterLock, is_written
+from millpond.lock import FILE, WriterLock, holder, is_written
 
 
 def test_one_writer(tmp_path: Path) -> None:
@@ -45,6 +45,12 @@ def test_a_writer_in_another_process_is_named(tmp_path: Path) -> None:
     assert caught.value.primary == f'pond "{tmp_path.name}" is being written by another process'
     assert caught.value.detail is not None
     assert caught.value.detail.startswith(f"Process {other.pid} on ")
+
+
+@pytest.mark.parametrize("damaged", [b"", b"[]", b"7", b"\xff", b'{"pid": 1}'])
+def test_a_damaged_lock_file_names_nobody(tmp_path: Path, damaged: bytes) -> None:
+    (tmp_path / FILE).write_bytes(damaged)
+    assert holder(tmp_path) is None
 
 
 def test_asking_whether_there_is_a_writer_never_refuses_one(tmp_path: Path) -> None:
