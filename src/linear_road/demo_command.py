@@ -17,8 +17,9 @@ def demo(
     """See it work: Linear Road, small and live.
 
     Eight minutes of an expressway's traffic with an accident and tolls are generated, answered on a live screen, validated and
-    reported.
+    reported. The exit code is 1 if an answer is wrong or late.
     """
     from linear_road.demo import run_demo
 
-    run_demo(out, speed=speed)
+    if not run_demo(out, speed=speed):
+        raise typer.Exit(1)

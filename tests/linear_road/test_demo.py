@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from typer.testing import CliRunner
 
 import millpond
 from linear_road import demo, traffic
+from millpond.cli import with_applications
 
 
 def test_a_folder_the_demo_did_not_make_is_refused(tmp_path: Path) -> None:
@@ -30,6 +32,15 @@ def test_a_pond_of_a_user_is_refused(tmp_path: Path) -> None:
     with pytest.raises(millpond.PondError, match="was not made by a demo"):
         demo.run_demo(tmp_path / "mine", speed=8)
     millpond.connect(tmp_path / "mine", create=False).close()
+
+
+@pytest.mark.parametrize(("right", "code"), [(True, 0), (False, 1)])
+def test_the_exit_code_tells_whether_the_answers_were_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: bool, code: int
+) -> None:
+    monkeypatch.setattr(demo, "run_demo", lambda folder, speed: right)
+    result = CliRunner().invoke(with_applications(), ["demo", "--out", str(tmp_path / "demo")])
+    assert result.exit_code == code
 
 
 def test_a_demo_that_is_running_is_left_alone(tmp_path: Path) -> None:
