@@ -174,14 +174,21 @@ def _check_collation(node: exp.Expr, sql: str) -> None:
         raise UnknownName("collation", name, _COLLATIONS, sql=sql, span=span_of(node))
 
 
-def _check_call(node: exp.Func, catalog: Catalog, sql: str) -> None:
+def called(node: exp.Func) -> str | None:
+    """The function that a node of a query as parsed calls, in lower case; None if it is an operator or a word of the grammar."""
     kind: type[exp.Func] = node.__class__
     name = node.name if kind is exp.Anonymous else node.meta_get(ORIGINAL_NAME)
     if name is None and kind in _UNNAMED:
+        return None
+    return name.lower() if name is not None else _class_name(kind)
+
+
+def _check_call(node: exp.Func, catalog: Catalog, sql: str) -> None:
+    name = called(node)
+    if name is None:
         return
-    if kind is exp.Count and not _counted(node):
+    if isinstance(node, exp.Count) and not _counted(node):
         raise TypeMismatch("COUNT needs something to count", hint="Write COUNT(*).", sql=sql, span=span_of(node))
-    name = name.lower() if name is not None else _class_name(kind)
     if name in catalog.functions:  # whether it may stand here, `bind` knows
         return
     in_from = isinstance(node.parent, (exp.Table, exp.Lateral))

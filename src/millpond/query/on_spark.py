@@ -1,7 +1,8 @@
-"""One-time queries on Spark: the user's own text over the same selections, as temporary views.
+"""Queries on Spark: the user's own text over temporary views, once over selections of tables, or over given contents of windows
+as continuous queries have them.
 
-Files are read by Spark itself; the tail is handed over as Arrow. View names are unique to the query, so queries can run
-side by side, and are dropped afterwards.
+Files are read by Spark itself; the tail, and the contents of windows, are handed over as Arrow. View names are unique to the
+query, so queries can run side by side, and are dropped afterwards.
 
 A thread of its own collects the answer. Cancelling a query's jobs ends what Spark computes, but not the handing over of a large
 result; so whoever waits for it gives up a moment after the deadline, and at once after Ctrl-C. What is left of the result is
@@ -13,9 +14,10 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,7 +29,7 @@ from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant, written_instant
 from millpond.query.plan import Fetched, Plan, in_time_order, ordered
-from millpond.query.relation import SPARK, as_now, through_window, united
+from millpond.query.relation import SPARK, as_now, through_window, united, with_previous
 from millpond.schema import SEQ, Schema, with_seq
 from millpond.spark.session import is_live, lost, spark_message, took_too_much
 from millpond.sql.literals import unfold_rows
@@ -46,14 +48,44 @@ _LAST_MOMENT = (
 
 def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = None) -> pa.Table:
     """The answer as Arrow. `deadline` can end it."""
+    return _answered(plan.bound, plan.instant, session, partial(_relation, plan), deadline)
+
+
+def ask_spark(
+    bound: Bound,
+    contents: Mapping[str, pa.Table],
+    instant: int,
+    session: SparkSession,
+    deadline: Deadline | None = None,
+    *,
+    most: int | None = None,
+) -> pa.Table:
+    """The answer over given contents of the relations, by name, at an instant; at most `most` rows of it.
+
+    Rows come to Spark as one partition, in their order. In a session with one partition for everything (`narrow_session`) the
+    answer is then the same each time, also of functions that depend on the order, such as `first`.
+    """
+    return _answered(bound, instant, session, partial(_content, bound, contents), deadline, most)
+
+
+Views = list[str]
+Relation = Callable[[Use, "SparkSession", str, Views], str]
+"""Makes the views behind a use, with names that begin as given, and notes them. The name of the one that the query reads."""
+
+
+def _answered(
+    bound: Bound,
+    instant: int | None,
+    session: SparkSession,
+    relation: Relation,
+    deadline: Deadline | None,
+    most: int | None = None,
+) -> pa.Table:
     prefix = f"_q{next(_numbers)}"
-    views: list[str] = []
+    views: Views = []
     try:
-        names = {}
-        for name, use in plan.bound.uses.items():
-            names[name] = _relation(plan, use, session, f"{prefix}{name}", views)
-        text = spark_text(plan.bound, names, plan.instant)
-        return _collected(session, text, prefix, deadline)
+        names = {name: relation(use, session, f"{prefix}{name}", views) for name, use in bound.uses.items()}
+        return _collected(session, spark_text(bound, names, instant), prefix, deadline, most)
     except Exception as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from None
@@ -68,8 +100,8 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
                 detail="A result may take half of it.",
                 hint="Ask for fewer rows or columns, or raise setting spark_memory before Spark starts.",
             ) from error
-        if plan.bound.unsure is not None and _is_refusal(error):
-            raise plan.bound.unsure from error
+        if bound.unsure is not None and _is_refusal(error):
+            raise bound.unsure from error
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
         raise
@@ -79,14 +111,15 @@ def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = 
                 session.catalog.dropTempView(view)
 
 
-def _collected(session: SparkSession, text: str, tag: str, deadline: Deadline | None) -> pa.Table:
+def _collected(session: SparkSession, text: str, tag: str, deadline: Deadline | None, most: int | None) -> pa.Table:
     """Run a query and collect its rows in another thread; `tag` is the name of its jobs."""
     answer: Future[pa.Table] = Future()
 
     def collect() -> None:
         try:
             with _tagged(session, tag) if deadline is not None else nullcontext():
-                answer.set_result(session.sql(text).toArrow())
+                rows = session.sql(text)
+                answer.set_result((rows if most is None else rows.limit(most)).toArrow())
         except BaseException as error:
             answer.set_exception(error)
 
@@ -195,31 +228,54 @@ def _tell_apart(select: exp.Select) -> None:
         seen.add(name)
 
 
-def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: list[str]) -> str:
-    def view(frame: Any, name: str) -> str:
-        frame.createOrReplaceTempView(name)
-        views.append(name)
-        return name
+def _view(frame: Any, name: str, views: Views) -> str:
+    frame.createOrReplaceTempView(name)
+    views.append(name)
+    return name
 
+
+def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: Views) -> str:
     given = plan.inputs[use.name]
     if isinstance(given, Fetched):
-        return view(session.createDataFrame(given.rows), prefix)
+        return _view(session.createDataFrame(given.rows), prefix, views)
     columns = with_seq(use.columns)
     parts = []
     for number, have in enumerate(dict.fromkeys(f.columns for f in given.selection.files)):
         paths = [str(given.snapshot.folder / f.path) for f in given.selection.files if f.columns == have]
         frame = session.read.schema(_spark_schema(columns, have)).parquet(*paths)
-        parts.append(f"SELECT {as_now(columns, have, SPARK, str)} FROM {view(frame, f'{prefix}_files{number}')}")
+        view = _view(frame, f"{prefix}_files{number}", views)
+        parts.append(f"SELECT {as_now(columns, have, SPARK, str)} FROM {view}")
     if given.selection.blocks or not parts:
         tail = tail_table(given.selection.blocks, arrow_schema(columns))
-        frame = session.createDataFrame(tail, schema=_spark_schema(columns, tuple(columns.names)))
-        parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view(frame, f'{prefix}_tail')}")
+        view = _view(_frame(session, tail, columns), f"{prefix}_tail", views)
+        parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view}")
     rows = through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto)
-    if plan.bound.text is None:
-        return view(session.sql(rows), prefix)
-    shown = [*use.columns.names, *(p.name for p in use.previous), *([SEQ] if plan.bound.hidden else [])]
-    order = f" ORDER BY {_in_time_order(use)}" if in_time_order(plan.bound) is use else ""
-    return view(session.sql(f"SELECT {SPARK.names(shown)} FROM ({rows}) AS v{order}"), prefix)
+    return _view(session.sql(_shown(plan.bound, use, rows)), prefix, views)
+
+
+def _content(
+    bound: Bound, contents: Mapping[str, pa.Table], use: Use, session: SparkSession, prefix: str, views: Views
+) -> str:
+    given = contents[use.name]
+    columns = Schema(tuple(c for c in with_seq(use.columns) if c.name in given.column_names))
+    frame = _frame(session, given, columns).coalesce(1)
+    if SEQ not in columns:
+        return _view(frame, prefix, views)
+    rows = with_previous(use, f"SELECT * FROM {_view(frame, f'{prefix}_rows', views)}", SPARK)
+    return _view(session.sql(_shown(bound, use, rows)), prefix, views)
+
+
+def _frame(session: SparkSession, rows: pa.Table, columns: Schema) -> Any:
+    return session.createDataFrame(rows, schema=_spark_schema(columns, tuple(columns.names)))
+
+
+def _shown(bound: Bound, use: Use, rows: str) -> str:
+    """SQL for what a query sees of a window's rows: no hidden column that it does not name."""
+    if bound.text is None:
+        return rows
+    shown = [*use.columns.names, *(p.name for p in use.previous), *([SEQ] if bound.hidden else [])]
+    order = f" ORDER BY {_in_time_order(use)}" if in_time_order(bound) is use else ""
+    return f"SELECT {SPARK.names(shown)} FROM ({rows}) AS v{order}"
 
 
 def _in_time_order(use: Use) -> str:

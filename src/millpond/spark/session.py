@@ -106,8 +106,21 @@ def running() -> bool:
 
 
 def is_live(session: SparkSession) -> bool:
-    """Whether `session` can still be used."""
-    return session is _session and jvm.lives() and session.sparkContext._jsc is not None
+    """Whether `session`, the process's or one made from it, can still be used."""
+    context = session.sparkContext
+    return _session is not None and context is _session.sparkContext and jvm.lives() and context._jsc is not None
+
+
+def narrow_session(session: SparkSession) -> SparkSession:
+    """A session beside `session` in which every step of a query is one task.
+
+    What it computes depends on its input alone, not on which of several tasks ended first. And it takes one core at a time, so
+    the pipeline has the others.
+    """
+    narrow = session.newSession()
+    for setting in ("spark.sql.shuffle.partitions", "spark.sql.leafNodeDefaultParallelism"):
+        narrow.conf.set(setting, "1")
+    return narrow
 
 
 def lost(session: SparkSession, error: BaseException | None = None) -> SparkDied | None:

@@ -2,8 +2,9 @@
 
 The list was made from the registry of Spark 4.3 (`SHOW ALL FUNCTIONS`). A function is allowed when it computes a value from
 its arguments and nothing else: it reads no file, opens no connection, runs no code, and tells nothing of the machine, the
-session or other users. Chance and the wall clock are allowed; they harm nobody. So are `raise_error` and `assert_true`: they
-end the query that calls them and no other.
+session or other users. Chance and the wall clock are allowed, once; they harm nobody. A continuous query may not ask for them:
+its results follow from the rows in its windows (`not_deterministic`). `raise_error` and `assert_true` are allowed: they end
+the query that calls them and no other.
 
 Invariant: every name of the registry is in exactly one of ALLOWED, TABLE_FUNCTIONS and REFUSED; a test asks Spark. A name in
 none of them is unknown, and is refused as well.
@@ -130,6 +131,36 @@ _OPERATORS: Final = words("""
 _GRAMMAR: Final = words("""
     timestampadd timestampdiff try_cast
 """)
+
+# Sketches whose compaction tosses coins: KLL of the DataSketches library takes an unseeded Random.
+_TOSSED: Final = words("""
+    kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double
+    kll_sketch_agg_float kll_sketch_merge_bigint kll_sketch_merge_double kll_sketch_merge_float
+""")
+
+# `now` is the instant in a continuous query, and every session has the same time zone.
+_TOLD_BY_THE_CLOCK: Final = _CLOCK - {"now", "current_timezone", "unix_timestamp"}
+
+
+def not_deterministic(name: str, arguments: int, mode: str | None = None) -> str | None:
+    """What the value of a function of Spark depends on besides its arguments and the rows it sees; None if on nothing.
+
+    Called with so many arguments; `mode` is the third one, if it is a text. What depends on the order of rows, such as `first`,
+    is deterministic where the order is.
+
+    >>> not_deterministic("rand", 0), not_deterministic("current_date", 0), not_deterministic("first", 1)
+    ('chance', 'the wall clock', None)
+    >>> not_deterministic("unix_timestamp", 0), not_deterministic("unix_timestamp", 1)
+    ('the wall clock', None)
+    """
+    if name in _CHANCE or name in _TOSSED:
+        return "chance"
+    if name in _TOLD_BY_THE_CLOCK or (name == "unix_timestamp" and not arguments):
+        return "the wall clock"
+    if name == "aes_encrypt" and arguments < 5 and (mode or "").upper() != "ECB":
+        return "chance"  # which begins the text, unless it is given or the mode does without
+    return None
+
 
 ALLOWED: Final = (
     _CONDITIONS

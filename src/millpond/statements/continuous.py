@@ -22,41 +22,58 @@ if TYPE_CHECKING:
 
 def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
     workspace.own()
-    noun = "streaming view" if statement.view else "continuous query"
-    with workspace.work:
-        catalog = workspace.catalog
-        if statement.if_not_exists and catalog.relation(statement.name) is not None:
-            return Result(message=f'"{statement.name}" exists already')
-        name = statement.name.lower()
-        catalog.check_free(name)
-        body = statement.body
-        query = ContinuousQuery(
-            name=name,
-            sql=body.text,
-            stream_operator=body.stream_operator,
-            slide=body.slide,
-            columns=Schema(()),
-            folder=folder_name(name, catalog.made),
-            reads=(),
-            history=statement.history,
-            view=statement.view,
-        )
-        prepared = prepare_tree(query, body.query, catalog, statement.sql)
-        if statement.start is not None:
-            query = replace(query, start=to_event_time(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
-        query = replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog))
-        query = _with_columns(workspace, query, prepared, statement)
-        workspace.change_catalog(catalog.with_query(query))
-        try:
-            workspace.network.note_definitions()
-            refusal = workspace.network.refusal(query)
-            if refusal is not None:
-                raise refusal
-        except BaseException:
-            _remove(workspace, query)
-            raise
+    known: tuple[Catalog, list[Column]] | None = None
+    while True:
+        with workspace.work:
+            catalog = workspace.catalog
+            if statement.if_not_exists and catalog.relation(statement.name) is not None:
+                return Result(message=f'"{statement.name}" exists already')
+            query, prepared = _defined(statement, catalog)
+            if not prepared.on_spark or (known is not None and known[0] is catalog):
+                columns = workspace.network.columns(prepared) if known is None else known[1]
+                query = _with_columns(query, columns, prepared, statement)
+                _make(workspace, query)
+                break
+        known = catalog, workspace.network.columns(prepared)  # may start Spark: nobody else waits for that
     _begin(workspace, query)
-    return Result(message=f'{noun} "{name}" created')
+    noun = "streaming view" if statement.view else "continuous query"
+    where = "; it is evaluated on Spark, EXPLAIN tells why" if prepared.on_spark else ""
+    return Result(message=f'{noun} "{query.name}" created{where}')
+
+
+def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQuery, Prepared]:
+    """The query that a statement defines, and what is known of it; its columns are not."""
+    name = statement.name.lower()
+    catalog.check_free(name)
+    body = statement.body
+    query = ContinuousQuery(
+        name=name,
+        sql=body.text,
+        stream_operator=body.stream_operator,
+        slide=body.slide,
+        columns=Schema(()),
+        folder=folder_name(name, catalog.made),
+        reads=(),
+        history=statement.history,
+        view=statement.view,
+    )
+    prepared = prepare_tree(query, body.query, catalog, statement.sql)
+    if statement.start is not None:
+        query = replace(query, start=to_event_time(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
+    return replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog)), prepared
+
+
+def _make(workspace: Workspace, query: ContinuousQuery) -> None:
+    """Make a query durable, if it can begin."""
+    workspace.change_catalog(workspace.catalog.with_query(query))
+    try:
+        workspace.network.note_definitions()
+        refusal = workspace.network.refusal(query)
+        if refusal is not None:
+            raise refusal
+    except BaseException:
+        _remove(workspace, query)
+        raise
 
 
 def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
@@ -89,10 +106,9 @@ def _reads(prepared: Prepared) -> tuple[str, ...]:
 
 
 def _with_columns(
-    workspace: Workspace, query: ContinuousQuery, prepared: Prepared, statement: st.CreateQuery
+    query: ContinuousQuery, found: list[Column], prepared: Prepared, statement: st.CreateQuery
 ) -> ContinuousQuery:
     """The query with the columns of its result: those it selects, and the instant."""
-    found = workspace.network.columns(prepared)
     names = [c.name for c in found]
     for name in names:
         if name == INSTANT or names.count(name) > 1 or name.startswith("_"):

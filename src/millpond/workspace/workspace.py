@@ -27,6 +27,7 @@ from millpond.event_time import to_event_time
 from millpond.ingest.feed import FeedRunner
 from millpond.ingest.intake import Intake
 from millpond.lock import WriterLock, is_written
+from millpond.network.engine.spark_engine import SparkAccess
 from millpond.network.run.network import Network
 from millpond.process import ProcessBound
 from millpond.query.local import Local
@@ -40,6 +41,7 @@ from millpond.tick.pipeline import Pipeline
 from millpond.workspace.feeds import Feeds
 from millpond.workspace.folder import sweep_dropped
 from millpond.workspace.rounds import Rounds
+from millpond.workspace.spark import Spark
 from millpond.workspace.tables import OpenTables
 
 _PATIENCE = 10.0  # seconds that closing waits for an evaluation that was cancelled
@@ -60,6 +62,7 @@ class Workspace(ProcessBound):
         self.tables = OpenTables(
             self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room
         )
+        self.spark: SparkAccess = Spark(config)
         self.feeds = Feeds(self)
         self.shelf = TableShelf(self)
         self.network = Network(self)
@@ -260,12 +263,27 @@ class Workspace(ProcessBound):
                 self._pipeline.start()
 
     def tick(self) -> None:
-        """Evaluate the continuous queries: by the pipeline if it runs, else in this process."""
+        """Evaluate the continuous queries: by the pipeline if it runs, else in this process. What Spark itself evaluates is
+        waited for."""
         self.own()
+        self._beat()
+        watermarks = {name: table.now for name, table in self.streams().items()}
+        taken = -1
+        while self.network.spark.taken > taken and self.network.wait_for_spark(watermarks):
+            taken = self.network.spark.taken
+            self._beat()
+
+    def _beat(self) -> None:
         if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
             self._pipeline.beat()
         else:
             self.rounds.tick()
+
+    def wake(self) -> None:
+        """Let the pipeline, if it runs, look for something to do now."""
+        pipeline = self._pipeline
+        if pipeline is not None:
+            pipeline.wake()
 
     def archive(self, timeout: float) -> None:
         """Archive what was accepted so far: by the pipeline if it runs, else in this process."""

@@ -24,6 +24,7 @@ from millpond.catalog import ContinuousQuery, StreamingTable
 from millpond.errors import InternalError, MillpondError
 from millpond.event_time import NEVER, Progress
 from millpond.network.engine.engine import Engine
+from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.engine.watch import Evaluation, Watch, definition_key
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import CheckpointWindow, Scribe
@@ -40,12 +41,20 @@ _log = logging.getLogger("millpond")
 class Evaluator:
     """Not thread safe."""
 
-    def __init__(self, history: History, *, threads: int = 1, memory: int = 0, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        history: History,
+        *,
+        threads: int = 1,
+        memory: int = 0,
+        watch: Watch | None = None,
+        spark: SparkEngine | None = None,
+    ) -> None:
         self.history = history
         self.engine = Engine(threads, memory)
         self._watch = watch
         self.strategies: dict[str, Strategy] = {}  # by the names of queries, each after those it reads
-        self._context = Context(history, self.engine)
+        self._context = Context(history, self.engine, spark)
         self.inlets = self._context.inlets
 
     # -- the network changes ----------------------------------------------------------------------------------------
@@ -95,8 +104,8 @@ class Evaluator:
             inlet.push(waiting)
 
     def behind(self) -> bool:
-        """Whether a query has instants to evaluate although nothing came: it began in the past."""
-        return any(s.error is None and s.due() is not None for s in self.strategies.values())
+        """Whether a query has something to do although nothing came."""
+        return any(s.error is None and s.ready() for s in self.strategies.values())
 
     # -- a step -----------------------------------------------------------------------------------------------------
 
@@ -251,6 +260,8 @@ class Evaluator:
         }
 
     def close(self) -> None:
+        for strategy in self.strategies.values():
+            strategy.close()
         self.engine.close()
 
 

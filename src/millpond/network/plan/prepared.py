@@ -1,7 +1,7 @@
-"""A continuous query made ready: bound to the catalog, translated for the engine, checked that it can be kept going.
+"""A continuous query made ready: bound to the catalog, translated for DuckDB or left to Spark, checked that it can be kept going.
 
 What is refused is refused here, at CREATE, with the reason: a stream without a window, a window that would have to hold
-more than its table keeps or grow without bound, streams whose times cannot be compared.
+more than its table keeps or grow without bound, streams whose times cannot be compared, chance and the wall clock.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingT
 from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.plan.clauses import Refusal
+from millpond.network.plan.deterministic import check_deterministic, check_special_times
 from millpond.network.plan.running import running_shape
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
@@ -26,14 +27,21 @@ from millpond.windows.unbounded import UnboundedWindow
 
 @dataclass(frozen=True)
 class Prepared:
-    """`text` is DuckDB's SQL over the relations of `bound`. `streams` are the windows it reads, `standards` the tables."""
+    """`text` is DuckDB's SQL over the relations of `bound`; None if DuckDB is not proved to answer as Spark does, for the reason
+    that `refusal` tells. `streams` are the windows it reads, `standards` the tables."""
 
     query: ContinuousQuery
     bound: Bound = field(compare=False)
-    text: str
+    text: str | None
     unit: TimeUnit
     streams: tuple[Use, ...]
     standards: tuple[Use, ...]
+    refusal: str | None = None
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether Spark itself evaluates it."""
+        return self.text is None
 
     @property
     def name(self) -> str:
@@ -71,7 +79,8 @@ def prepare(query: ContinuousQuery, catalog: Catalog) -> Prepared:
 
 
 def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: str) -> Prepared:
-    bound = bind(tree, catalog, sql)
+    bound = bind(tree, catalog, sql, spark_decides=True)
+    check_deterministic(tree, catalog, sql)
     streams = tuple(u for u in bound.uses.values() if isinstance(u.table, StreamingTable))
     standards = tuple(u for u in bound.uses.values() if isinstance(u.table, StandardTable))
     if not streams:
@@ -80,22 +89,35 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     for use in streams:
         _check_stream(use, unit, catalog, sql)
         if use.window is not None and use.window.grows:
+            if bound.unsure is not None:
+                raise bound.unsure
             _check_growing(use, bound.tree, len(bound.uses), catalog, sql)
     streams = tuple(_within_history(use, catalog) for use in streams)
     bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
         unit.count(query.slide)
     _check_functions(bound, sql)
+    text, refusal = _translated(bound, sql)
+    if text is None:
+        check_special_times(tree, sql)
+    return Prepared(query, bound, text, unit, streams, standards, refusal)
+
+
+def _translated(bound: Bound, sql: str) -> tuple[str | None, str | None]:
+    """The query for DuckDB, or why it is not proved to give what Spark gives."""
+    if bound.unsure is not None:
+        return None, f"it does not know what Spark may: {bound.unsure.primary}"
     try:
-        text = to_duckdb(ordered(bound).tree, bound.functions)
+        return to_duckdb(ordered(bound).tree, bound.functions), None
     except NotOnDuckDB as refusal:
-        raise UnsupportedSql(
-            "this query cannot be evaluated continuously",
-            detail=f"The engine of the network is DuckDB, and {refusal}.",
-            hint="Ask it as a one-time query, which may run on Spark.",
-            sql=sql,
-        ) from refusal
-    return Prepared(query, bound, text, unit, streams, standards)
+        if bound.functions:
+            raise UnsupportedSql(
+                f"this query needs Spark, where the user's functions in it do not run: {', '.join(sorted(bound.functions))}",
+                detail=f"Spark is needed because: {refusal}.",
+                hint="Call the functions in a streaming view, and let this query read its results.",
+                sql=sql,
+            ) from refusal
+        return None, str(refusal)
 
 
 def _check_functions(bound: Bound, sql: str) -> None:

@@ -51,6 +51,8 @@ def split(
 
     `columns_of` tells what a query selects."""
     query = prepared.query
+    if prepared.on_spark:
+        return None
     table = catalog.streaming.get(prepared.streams[0].table.name)
     if len(prepared.streams) != 1 or prepared.standards or table is None or not table.shard_by or table.shards == 1:
         return None
@@ -75,7 +77,10 @@ def split(
         inner = _in_parentheses(body) if _grouped_by_key(tree, table) else None
         if inner is None:
             return None
-        columns = Schema(tuple(columns_of(prepare(replace(query, sql=inner), catalog))))
+        source = prepare(replace(query, sql=inner), catalog)
+        if source.on_spark:
+            return None
+        columns = Schema(tuple(columns_of(source)))
         keys = ()
     try:
         parts = _Parts(columns, keys, groups)

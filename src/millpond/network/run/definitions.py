@@ -25,6 +25,7 @@ from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.errors import CatalogError, MillpondError, Unreachable
 from millpond.event_time import Progress
 from millpond.network.engine.engine import Engine
+from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.engine.watch import Watch, definition_key
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases, in_order
@@ -75,7 +76,9 @@ class RunningQueries:
     """`note` and `restart` are called under the pond's `work` lock; everything else that changes something by the holder of the
     round. `draft` and `catalog` change under `work` only."""
 
-    def __init__(self, host: NetworkHost, shelf: Shelf, kept: Path, recent: RecentFrames, watch: Watch) -> None:
+    def __init__(
+        self, host: NetworkHost, shelf: Shelf, kept: Path, recent: RecentFrames, watch: Watch, spark: SparkEngine
+    ) -> None:
         self.draft = State()
         self.whole: Evaluator | None = None  # evaluates what no shard key serves
         self.past: Past | None = None
@@ -89,6 +92,7 @@ class RunningQueries:
         self._kept = kept
         self._recent = recent
         self._watch = watch
+        self._spark = spark
         self._ready: dict[ContinuousQuery, Prepared] = {}  # prepared, and not taken up yet
         self._parts: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
         self._synced: Catalog | None = None  # the catalog that was taken up last
@@ -179,9 +183,8 @@ class RunningQueries:
                     self._synced = catalog
                     return
                 self.past = Past(self._shelf, self._host.local, catalog, self._kept)
-                self.whole = Evaluator(
-                    self.past, threads=2, memory=self._host.config.evaluation_memory, watch=self._watch
-                )
+                memory = self._host.config.evaluation_memory
+                self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark)
             assert self.past is not None
             for name, step in list(self.steps.items()):
                 if not step.is_current(catalog):

@@ -9,6 +9,7 @@ from typing import Protocol
 from millpond.catalog import Catalog
 from millpond.clock import Clock
 from millpond.config import Config
+from millpond.network.engine.spark_engine import SparkAccess
 from millpond.query.local import Local
 from millpond.query.shelf import Tables
 
@@ -22,6 +23,10 @@ class NetworkHost(Tables, Protocol):
     local: Local
     catalog: Catalog
     clock: Clock
+    spark: SparkAccess
+
+    def wake(self) -> None:
+        """There is something for a tick to do. From any thread."""
 
     def heartbeat(self, name: str, time: int, rows: int) -> None:
         """Nothing before `time` is still to come to a table, if it has accepted `rows` rows and no more."""

@@ -21,7 +21,7 @@ being evaluated for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery
 from millpond.errors import MillpondError
+from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.engine.watch import FOLDER, Watch, cancel, forget
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
@@ -47,6 +48,7 @@ from millpond.network.run.ticks import TickLog
 from millpond.network.run.worker import forget_shards, forget_taken, stop_evaluations
 from millpond.network.state import checkpoints, last_result
 from millpond.network.state.backfill import WHOLE
+from millpond.network.strategies.parts.one_time import spark_columns
 from millpond.query.shelf import TableShelf
 from millpond.results.log import ResultFrame, Sent
 from millpond.results.losses import lost_end
@@ -72,7 +74,15 @@ class Network:
         self._recent = RecentFrames()
         self._watch = Watch(host.folder / FOLDER, host.config.evaluation_time or None, host.clock)
         shelf = TableShelf(host, all_results=True)
-        self._running = RunningQueries(host, shelf, self._shards_folder, self._recent, self._watch)
+        self.spark = SparkEngine(
+            host.spark,
+            host.folder / FOLDER,
+            host.config.evaluation_time or None,
+            host.clock,
+            host.config.evaluation_memory,
+            host.wake,
+        )
+        self._running = RunningQueries(host, shelf, self._shards_folder, self._recent, self._watch, self.spark)
         self._definitions = DefinitionFiles(self._shards_folder)
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
         self._checkpoints = checkpoints.Scribe(self._shards_folder, WHOLE)
@@ -125,6 +135,7 @@ class Network:
         """The pond is being closed: end the tick under way, if this process evaluates it, and commit nothing of it."""
         self._abandoned = True
         self._watch.stop("the pond is being closed")
+        self.spark.stop("the pond is being closed")
         stop_evaluations(str(self.host.folder), "the pond is being closed")
 
     def close(self) -> None:
@@ -134,6 +145,7 @@ class Network:
         checkpoints.settle()
         self._definitions.close()
         self._running.close()
+        self.spark.close()
         self._watch.close()
 
     # -- the definitions --------------------------------------------------------------------------------------------
@@ -242,6 +254,16 @@ class Network:
             queries = [query for query, name in running.placed.items() if name == table]
             name = f"{running.run_id}-{folder}-{running.versions[table]}"
             self._definitions.write(table, name, running.catalog, queries)
+
+    def wait_for_spark(self, watermarks: Mapping[str, int | None]) -> bool:
+        """Wait for an answer of Spark that the next tick can take, of an instant that is complete at these watermarks of tables.
+        Without any lock. False if there is none to come, or if Spark cannot be had now."""
+
+        def wanted(query: ContinuousQuery, instant: int) -> bool:
+            known = [watermarks.get(table) for table in bases(query.name, self.catalog)]
+            return all(time is not None and instant < time for time in known)
+
+        return self.spark.wait(wanted)
 
     def finish(self, plan: TickPlan, paths: Sequence[str]) -> int:
         """Evaluate and commit a plan whose tasks wrote their outcomes to `paths`. Returns the number of rows sent."""
@@ -361,7 +383,9 @@ class Network:
         return self.failure(query) or self.waits(query) or lost or kept
 
     def columns(self, prepared: Prepared) -> list[Column]:
-        """The columns a query selects, found by evaluating it over nothing."""
+        """The columns a query selects, found by evaluating it over nothing. May start Spark."""
+        if prepared.on_spark:
+            return spark_columns(self.spark, prepared)
         with self.host.work:  # one engine answers all
             return self._running.columns(prepared)
 

@@ -3,6 +3,7 @@
     match(prepared)                 does this way fit the query? a strategy, or the reason why not
     open(context, progress)         take up the query where it stands: state is filled from history
     due()                           between which times there are instants to evaluate now
+    ready()                         whether a step would find anything to do for it although nothing came
     begin(time)                     the first rows ever: begin with empty state
     advance(begin, frontier)        evaluate all instants in [begin, frontier): the rows sent
     skip(progress)                  take in rows whose instants another process evaluated
@@ -27,7 +28,8 @@ What it promises.
   state was kept, filled from history, or restored from a checkpoint.
 - After `advance` its progress stands at `frontier`. If an instant fails with an error of the user's data, what was due before is
   sent, `error` says why, and its progress stands at that instant. If another system cannot be reached, it is the same, but
-  `waiting` says why and the instant is due again in the next step. Any other exception is a bug; the evaluator handles it.
+  `waiting` says why and the instant is due again in the next step. Any other exception is a bug; the evaluator handles it. A
+  strategy whose answers come from elsewhere may leave its progress where it has answers up to; it is `ready` when more come.
 
 What it may not do. Change inlets, or read from them what it did not announce in `needs` at the end of the last step. Ask the
 clock. Start threads. Keep references to what `Context` shares for one step.
@@ -160,6 +162,10 @@ class Strategy(ABC):
         if begin is None:
             begin = min((t for i in inlets if (t := i.first_time()) is not None and t < frontier), default=None)
         return None if begin is None else (begin, frontier)
+
+    def ready(self) -> bool:
+        """Whether there is something to do although nothing came: it began in the past."""
+        return self.due() is not None
 
     @abstractmethod
     def advance(self, begin: int, frontier: int) -> pa.Table | None:

@@ -81,16 +81,11 @@ class InstantStrategy(Strategy):
 
     def prepare(self) -> None:
         prepared = self.prepared
-        where = simple_where(prepared)
         self._predicate: Filter | None = None
         self._question: Question | None = None
-        if where is not None:
-            self._predicate = compile_condition(where)
-        if where is None or self._predicate is not None:
-            self._question = question_of(prepared)
-        if self._question is not None:
-            self.context.batches.join(self._question, prepared.name, self)
-        self._lookups: dict[str, Lookup] = lookups(prepared)
+        self._lookups: dict[str, Lookup] = {}
+        if not prepared.on_spark:
+            self._prepare_short_cuts()
         self._slots: dict[str, PartitionedWindow] = {}
         self._before: pa.Table | None = None  # its result at the last instant, if it sends differences
         self._quiet = False  # whether its result at the last instant had no rows
@@ -101,6 +96,16 @@ class InstantStrategy(Strategy):
         )
         self._schema = arrow_schema(prepared.query.columns)
         self._result_schema = arrow_schema(prepared.query.columns.without(INSTANT))
+
+    def _prepare_short_cuts(self) -> None:
+        where = simple_where(self.prepared)
+        if where is not None:
+            self._predicate = compile_condition(where)
+        if where is None or self._predicate is not None:
+            self._question = question_of(self.prepared)
+        if self._question is not None:
+            self.context.batches.join(self._question, self.prepared.name, self)
+        self._lookups = lookups(self.prepared)
 
     def fill(self) -> None:
         progress, prepared, history = self.progress, self.prepared, self.context.history
@@ -164,8 +169,10 @@ class InstantStrategy(Strategy):
     def _wakes(self, instant: int) -> int | None:
         """From when on something can be sent again. If all windows are empty at an instant, and so is the result: when a row
         comes to one of them, None if none does."""
-        if not (self._quiet and self._by_time):
-            return instant
+        return self._sees_next(instant) if self._quiet and self._by_time else instant
+
+    def _sees_next(self, instant: int) -> int | None:
+        """From when on, at this instant or later, there are rows in windows by time; None if none has come."""
         found = []
         for use, inlet in zip(self.prepared.streams, self._inlets, strict=True):
             time = inlet.next_time(self.prepared.start(use, instant))
@@ -210,6 +217,10 @@ class InstantStrategy(Strategy):
 
     def _result(self, instant: int) -> pa.Table:
         """The one-time result over the contents of the windows at an instant."""
+        return self._typed(ask(self.context.engine, self.prepared, self._contents(instant), instant))
+
+    def _contents(self, instant: int) -> dict[str, pa.Table]:
+        """What the query is asked about at an instant, by the names of the relations."""
         prepared, known = self.prepared, self._lookups
         tables = {u.name: self._fitting(u, instant) for u in prepared.streams if u.name not in known}
         for use in prepared.streams:
@@ -223,7 +234,7 @@ class InstantStrategy(Strategy):
                 self._looked_up(use, instant) if looked_up else self.context.history.standard(use.table.name)
             )
         self.cost.rows_in += sum(t.num_rows for t in tables.values())
-        return self._typed(ask(self.context.engine, prepared, tables, instant))
+        return tables
 
     def _typed(self, found: pa.Table) -> pa.Table:
         return found.rename_columns(self._result_schema.names).cast(self._result_schema)

@@ -12,10 +12,12 @@ from millpond.network.strategies.correlated import CorrelatedStrategy
 from millpond.network.strategies.instants import InstantStrategy
 from millpond.network.strategies.neighbours import NeighbourStrategy
 from millpond.network.strategies.newest import NewestStrategy
+from millpond.network.strategies.on_spark import SparkStrategy
 from millpond.network.strategies.rows import RowStrategy
 from millpond.network.strategies.running import RunningStrategy
 
 STRATEGIES: tuple[type[Strategy], ...] = (
+    SparkStrategy,
     RowStrategy,
     NeighbourStrategy,
     NewestStrategy,
@@ -24,7 +26,8 @@ STRATEGIES: tuple[type[Strategy], ...] = (
     CorrelatedStrategy,
     InstantStrategy,
 )
-"""In the order in which they are tried. The last one fits every query."""
+"""In the order in which they are tried. The first one takes what DuckDB is not proved to answer: the others see none of that. The
+last one fits every other query."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from millpond.errors import SqlSyntaxError
 from millpond.sql import statements as st
 from millpond.sql.cursor import VALUES, TokenCursor
 from millpond.sql.literals import FOLDED
+from millpond.sql.query_text import QUERY_TEXT, Change, text_of
 from millpond.sql.reader.queries import QUERY_STARTS, QueryReader
 from millpond.sql.statements import Statement
 from millpond.windows.interval import IntervalWindow
@@ -85,6 +86,8 @@ class ContinuousReader(QueryReader):
         inner = QueryReader(self.sql, tokens)
         tree = inner.query(after)
         word = self.tokens[form].text.lower() if form is not None else "rstream"
+        if form is not None and (written := text_of(tree)) is not None:
+            tree.meta[QUERY_TEXT] = written.changed([Change(self.span(form, form + 1), "")])
         return st.Continuous(text, tree, word, slide)
 
     def _sample(self) -> int:

@@ -15,6 +15,7 @@ from millpond.event_time import NEVER, event_times
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.neighbours import Neighbours
 from millpond.network.engine.engine import Engine
+from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.state.history import History
 from millpond.network.strategies.parts.batching import Batches
 from millpond.network.time.inlet import Inlet
@@ -27,9 +28,10 @@ _CONTENTS = 8  # contents of windows remembered within a step; a query that catc
 class Context:
     """Not thread safe: all strategies of an evaluator run in its thread, one after the other."""
 
-    def __init__(self, history: History, engine: Engine) -> None:
+    def __init__(self, history: History, engine: Engine, spark: SparkEngine | None = None) -> None:
         self.history = history
         self.engine = engine
+        self.spark = spark  # None in the shards
         self.inlets: dict[str, Inlet] = {}
         self.batches = Batches(engine)
         # Rows of standard tables that were looked up in this step, by query and relation: up to which instant, and the rows.

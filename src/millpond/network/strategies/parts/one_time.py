@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, data_type
+from millpond.errors import IntakeError, UnsupportedSql
 from millpond.network.engine.engine import Engine
+from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.plan.prepared import Prepared
 from millpond.query.instant import at_instant
 from millpond.query.local import with_relations
@@ -17,6 +19,7 @@ from millpond.schema import Column, with_seq
 
 def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:
     """The result at an instant; `tables` are the contents, by the names of the relations."""
+    assert prepared.text is not None
     parts = []
     for use in (*prepared.streams, *prepared.standards):
         content = with_previous(use, f"SELECT * FROM {use.name}_rows", DUCKDB)
@@ -28,9 +31,28 @@ def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], inst
 
 def result_columns(engine: Engine, prepared: Prepared) -> list[Column]:
     """What a query selects, found by asking it over nothing."""
+    found = ask(engine, prepared, nothing_in(prepared), 0).schema
+    return [Column(n.lower(), data_type(f.type)) for n, f in zip(prepared.bound.names, found, strict=True)]
+
+
+def spark_columns(engine: SparkEngine, prepared: Prepared) -> list[Column]:
+    """What a query selects that Spark evaluates."""
+    columns = []
+    for field in engine.schema(prepared.bound, nothing_in(prepared)):
+        try:
+            columns.append(Column(field.name.lower(), data_type(field.type)))
+        except IntakeError as error:
+            raise UnsupportedSql(
+                f'column "{field.name.lower()}" has a type that results cannot have: {field.type}',
+                hint="Make a text of it, for example with to_json or CAST(... AS STRING).",
+            ) from error
+    return columns
+
+
+def nothing_in(prepared: Prepared) -> dict[str, pa.Table]:
+    """The relations that a query reads, by name, without rows."""
     tables = {}
     for use in (*prepared.streams, *prepared.standards):
         columns = use.columns if use in prepared.standards else with_seq(use.columns)
         tables[use.name] = arrow_schema(columns).empty_table()
-    found = ask(engine, prepared, tables, 0).schema
-    return [Column(n.lower(), data_type(f.type)) for n, f in zip(prepared.bound.names, found, strict=True)]
+    return tables
