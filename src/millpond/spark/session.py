@@ -107,8 +107,9 @@ def running() -> bool:
 
 def is_live(session: SparkSession) -> bool:
     """Whether `session`, the process's or one made from it, can still be used."""
-    context = session.sparkContext
-    return _session is not None and context is _session.sparkContext and jvm.lives() and context._jsc is not None
+    if _session is None or session.sparkContext is not _session.sparkContext:
+        return False
+    return jvm.lives() and session.sparkContext._jsc is not None
 
 
 def narrow_session(session: SparkSession) -> SparkSession:

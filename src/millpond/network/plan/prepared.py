@@ -54,8 +54,9 @@ class Prepared:
 
     @property
     def must_remember(self) -> bool:
-        """Whether the result at the last instant cannot be computed again: the standard tables it reads may have changed."""
-        return self.query.stream_operator != "rstream" and bool(self.standards)
+        """Whether the result at the last instant cannot be computed again, as the standard tables it reads may have changed; or
+        not at once, as Spark would have to be asked."""
+        return self.query.stream_operator != "rstream" and (bool(self.standards) or self.on_spark)
 
     def interval(self, use: Use) -> int | None:
         """The length of a window by time, in the table's unit, if it is the same at all instants."""
@@ -89,7 +90,7 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     for use in streams:
         _check_stream(use, unit, catalog, sql)
         if use.window is not None and use.window.grows:
-            if bound.unsure is not None:
+            if bound.unsure is not None:  # what it selects is not known here
                 raise bound.unsure
             _check_growing(use, bound.tree, len(bound.uses), catalog, sql)
     streams = tuple(_within_history(use, catalog) for use in streams)
@@ -98,8 +99,11 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
         unit.count(query.slide)
     _check_functions(bound, sql)
     text, refusal = _translated(bound, sql)
-    if text is None:
+    if refusal is not None:
         check_special_times(tree, sql)
+        for use in streams:
+            if use.window is not None and use.window.grows:
+                raise _grows(use, refusal, sql)
     return Prepared(query, bound, text, unit, streams, standards, refusal)
 
 
@@ -202,13 +206,7 @@ def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: s
     else:
         found = running_shape(tree, use.columns)
     if isinstance(found, Refusal):
-        raise UnsupportedSql(
-            f'the window of "{use.alias}" grows without bound',
-            detail=f"All rows it will ever hold would have to be kept in memory: {found.reason}.",
-            hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
-            " or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
-            sql=sql,
-        )
+        raise _grows(use, found.reason, sql)
     is_result = table.name in catalog.queries
     if table.history is not None and not (is_result and table.history >= FOREVER):
         kind = catalog.kind(table.name).upper()
@@ -217,6 +215,16 @@ def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: s
             hint=f"Keep them: ALTER {kind} {table.name} SET RANGE UNBOUNDED.",
             sql=sql,
         )
+
+
+def _grows(use: Use, reason: str, sql: str) -> UnsupportedSql:
+    return UnsupportedSql(
+        f'the window of "{use.alias}" grows without bound',
+        detail=f"All rows it will ever hold would have to be kept in memory: {reason}.",
+        hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
+        " or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
+        sql=sql,
+    )
 
 
 def without_stars(sql: str, catalog: Catalog) -> str:

@@ -73,6 +73,12 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
     choice = choose(prepared)
     lines.append(_where(prepared, choice.strategy.manner, network.catalog, network.columns))
+    if prepared.on_spark:
+        lines += [
+            f"DuckDB does not evaluate it: {prepared.refusal}",
+            "each instant is a job of Spark and takes some tenths of a second; other queries do not wait for it",
+            "to make it fast: filter and group in a streaming view that does without that, and read its results here",
+        ]
     asked = [refusal.reason for refusal in choice.refusals.values() if refusal.asked]
     lines += [f"exact, holding the rows of its windows: {reason}" for reason in asked[:1]]
     failure = network.failure(query)

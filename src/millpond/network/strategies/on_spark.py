@@ -169,5 +169,9 @@ class SparkStrategy(InstantStrategy):
         yield from super().state()
         yield Held("windows that Spark evaluates", self._inquiry, self._inquiry.size)
 
+    @property
+    def last_result(self) -> pa.Table | None:
+        return None if self._recalled is not None else self._before
+
     def checkpoints(self) -> Iterator[Checkpoint]:
         return iter(())  # its windows may be ahead of its progress

@@ -1,0 +1,31 @@
+"""Law 1 for continuous queries on Spark: answers that come beside the ticks are those of the naive evaluation, at every instant.
+
+The cases are those of `test_continuous`, but every query takes the way to Spark, where DuckDB stands in. That Spark itself
+answers what it is asked is in `tests/spark/test_on_spark.py`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.laws.running import hold
+from tests.laws.test_continuous import FIRST, answers_hold, make
+from tests.unit.network.spark_stand_in import everything_on_spark
+
+PART = 25  # cases of one test
+
+
+@pytest.mark.parametrize("half", range(2))
+def test_answers_of_spark_hold(half: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything_on_spark(monkeypatch)
+    for seed in range(FIRST + half, FIRST + PART, 2):
+        hold(answers_hold, make(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(1, 9))
+def test_answers_of_spark_hold_long(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything_on_spark(monkeypatch)
+    for seed in range(FIRST + part * 10 * PART, FIRST + (part + 1) * 10 * PART):
+        hold(answers_hold, make(seed))
