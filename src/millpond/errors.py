@@ -354,7 +354,7 @@ class JavaMissing(EngineError):
 
 
 class Unreachable(EngineError):
-    """Another system, such as PostgreSQL, cannot be reached or does not answer at present: it may do so later."""
+    """Another system, such as PostgreSQL or Spark, cannot be reached or does not answer at present: it may do so later."""
 
     code = "unreachable"
 

@@ -268,9 +268,9 @@ class Workspace(ProcessBound):
         self.own()
         self._beat()
         watermarks = {name: table.now for name, table in self.streams().items()}
-        taken = -1
-        while self.network.spark.taken > taken and self.network.wait_for_spark(watermarks):
-            taken = self.network.spark.taken
+        handled = -1
+        while self.network.spark.handled > handled and self.network.wait_for_spark(watermarks):
+            handled = self.network.spark.handled
             self._beat()
 
     def _beat(self) -> None:

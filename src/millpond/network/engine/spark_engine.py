@@ -107,11 +107,12 @@ class Inquiry:
     def take(self) -> None:
         with self._engine.changed:
             self.questions.popleft()
-            self._engine.taken += 1
+            self._engine.handled += 1
 
     def again(self, pause: float) -> None:
         with self._engine.changed:
             self.questions[0].error = None
+            self._engine.handled += 1
             self._engine.offer(self, pause)
 
     def close(self) -> None:
@@ -137,7 +138,7 @@ class SparkEngine:
         wake: Callable[[], None],
     ) -> None:
         self.changed = threading.Condition()
-        self.taken = 0  # answers, ever
+        self.handled = 0  # answers and errors that somebody looked at, ever
         self._spark = spark
         self._watches = [Watch(folder, limit, clock) for _ in range(_WORKERS)]
         self._clock = clock
