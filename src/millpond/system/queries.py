@@ -27,7 +27,8 @@ QUERY, VIEW = "continuous query", "streaming view"
         (
             "state",
             "STRING",
-            "`running`, `paused`, `failed`, or `waiting` for Spark or another system, or while the pipeline of this process does not work",
+            "`running`, `paused`, `failed`, or `waiting` for Spark or another system, or while the pipeline of this process does "
+            "not work",
         ),
         (
             "evaluating_since",

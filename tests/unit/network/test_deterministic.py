@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import millpond
 from millpond.sql.spark_functions import ALLOWED, TABLE_FUNCTIONS, not_deterministic
 
-CHANCE = (
-    "rand() rand(7) random() randn() uuid() shuffle(array(v)) uniform(1,v) randstr(3) monotonically_increasing_id() "
-    "aes_encrypt(name,'0000111122223333') kll_sketch_agg_bigint(v)"
-).split()
-CLOCK = (
-    "CURRENT_TIMESTAMP current_timestamp() CURRENT_DATE current_date() curdate() localtimestamp() current_time() localtime() "
-    "unix_timestamp() DATE'today' TIMESTAMP'now' year('yesterday') ts>'tomorrow' CAST('now\tUTC'AS\tTIMESTAMP)"
-).split(" ")
-FINE = (
-    "NOW() unix_timestamp(name,'yyyy') aes_encrypt(name,'0000111122223333','ECB') current_timezone() name='today' "
-    "soundex('now\tplaying') first(v) collect_list(v)"
-).split(" ")
+CHANCE = [
+    "rand()",
+    "rand(7)",
+    "random()",
+    "randn()",
+    "uuid()",
+    "shuffle(array(v))",
+    "uniform(1,v)",
+    "randstr(3)",
+    "monotonically_increasing_id()",
+    "aes_encrypt(name,'0000111122223333')",
+    "kll_sketch_agg_bigint(v)",
+]
+CLOCK = [
+    "CURRENT_TIMESTAMP",
+    "current_timestamp()",
+    "CURRENT_DATE",
+    "current_date()",
+    "curdate()",
+    "localtimestamp()",
+    "current_time()",
+    "localtime()",
+    "unix_timestamp()",
+    "DATE'today'",
+    "TIMESTAMP'now'",
+    "year('yesterday')",
+    "ts>'tomorrow'",
+    "CAST('now\tUTC'AS\tTIMESTAMP)",
+]
+FINE = [
+    "NOW()",
+    "unix_timestamp(name,'yyyy')",
+    "aes_encrypt(name,'0000111122223333','ECB')",
+    "current_timezone()",
+    "name='today'",
+    "soundex('now\tplaying')",
+    "first(v)",
+    "collect_list(v)",
+]
 
 
 @pytest.fixture(scope="module")
