@@ -128,6 +128,30 @@ def idle(folder: Path) -> None:
     stream.db.close()
 
 
+def on_spark(folder: Path) -> None:
+    """While Spark evaluates a continuous query: the instant is evaluated again, without the pipeline and with it."""
+    stream = Stream(folder)
+    stream.db.sql(
+        "CREATE CONTINUOUS QUERY slow RANGE UNBOUNDED AS SELECT max(hypot(k, b.id)) AS h, max(t) AS t "
+        "FROM r [INTERVAL 10], range(3000000) b SAMPLE INTERVAL 10"
+    )
+    for _ in range(2):
+        stream.push()
+        ticking = threading.Thread(target=stream.db.tick)
+        ticking.start()
+        asked = "SELECT name FROM millpond.queries WHERE evaluating_since IS NOT NULL"
+        wait_until(lambda: ("slow",) in stream.db.sql(asked).rows(), "Spark evaluates the query")
+        kill(jvm())
+        ticking.join(PATIENCE)
+        stream.db.start()
+        wait_until(lambda: stream.state == "running", "Spark runs again")
+        stream.check()
+    assert stream.db.sql("SELECT DISTINCT state FROM millpond.queries").rows() == [("running",)]
+    found = [row[1] for row in stream.db.resume("slow").fetch()]
+    assert found == list(range(0, stream.rows, 10)), found
+    stream.db.close()
+
+
 def busy(folder: Path) -> None:
     """While it starts, in a tick, in a one-time query, and while the pond is closed. Python workers die too."""
     stream = Stream(folder)
@@ -204,5 +228,5 @@ def forked(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"idle": idle, "busy": busy, "forked": forked}[sys.argv[1]](Path(sys.argv[2]))
+    {"idle": idle, "busy": busy, "forked": forked, "on_spark": on_spark}[sys.argv[1]](Path(sys.argv[2]))
     print("done")

@@ -42,5 +42,10 @@ def test_a_jvm_that_dies_while_it_starts_ticks_or_answers(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+def test_a_jvm_that_dies_while_it_evaluates_a_continuous_query(tmp_path: Path) -> None:
+    run("on_spark", tmp_path / "pond")
+
+
+@pytest.mark.slow
 def test_a_forked_child_leaves_spark_to_its_parent(tmp_path: Path) -> None:
     assert run("forked", tmp_path / "pond") == ""
