@@ -135,11 +135,11 @@ def on_spark(folder: Path) -> None:
         "CREATE CONTINUOUS QUERY slow RANGE UNBOUNDED AS SELECT max(hypot(k, b.id)) AS h, max(t) AS t "
         "FROM r [INTERVAL 10], range(3000000) b SAMPLE INTERVAL 10"
     )
+    asked = "SELECT name FROM millpond.queries WHERE evaluating_since IS NOT NULL"
     for _ in range(2):
         stream.push()
         ticking = threading.Thread(target=stream.db.tick)
         ticking.start()
-        asked = "SELECT name FROM millpond.queries WHERE evaluating_since IS NOT NULL"
         wait_until(lambda: ("slow",) in stream.db.sql(asked).rows(), "Spark evaluates the query")
         kill(jvm())
         ticking.join(PATIENCE)
