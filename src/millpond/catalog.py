@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from millpond.codec import NOT_DURABLE, stored_as
-from millpond.duration import TimeUnit, moment
+from millpond.duration import TimeUnit, describe, moment
 from millpond.errors import CatalogError, UnknownName
 from millpond.schema import Schema
 
@@ -141,9 +141,9 @@ INSTANT = "instant"  # the time column of every result
 class ContinuousQuery:
     """A query that keeps answering. Its result is a streaming table of the same name, whose time is the instant.
 
-    `sql` is the SELECT with its windows. `stream_operator` is 'rstream', 'istream' or 'dstream'. `slide` is None for REALTIME.
-    `columns` are those of the result, the instant last. `history` is how long results are kept; None means those of the
-    last instant. `start` is the event time the query begins at when it was told to begin in the past. `reads` names
+    `sql` is the SELECT with its windows. `stream_operator` is 'rstream', 'istream' or 'dstream'. Without a `slide` it is
+    sampled in REALTIME or, with `each_row`, at EACH ROW. `columns` are those of the result, the instant last. `history` is how
+    long results are kept; None means those of the last instant. `start` is the event time the query begins at when it was told to begin in the past. `reads` names
     the relations it reads, `revision` counts its definitions: an altered query is a new one for the network.
 
     Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is
@@ -162,8 +162,16 @@ class ContinuousQuery:
     start: int | None = None
     paused: bool = False
     revision: int = field(default=0, metadata=stored_as("made"))
+    each_row: bool = False
     part_of: str | None = field(default=None, metadata=NOT_DURABLE)
     combines: str | None = field(default=None, metadata=NOT_DURABLE)
+
+    @property
+    def sampling(self) -> str:
+        """When it is evaluated, in a word or two."""
+        if self.each_row:
+            return "each row"
+        return "realtime" if self.slide is None else describe(self.slide)
 
     @property
     def users_name(self) -> str:

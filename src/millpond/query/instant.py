@@ -3,6 +3,10 @@
 A bound tree holds a placeholder node where NOW() stood. (A user's own parameters never get that far: `allowed` refuses them.)
 For DuckDB the node becomes a mark in the text that no user's text can hold, so that a continuous query is translated once and
 run at many instants; for Spark, whose text is made for each run, the node becomes a literal.
+
+Where each row is an instant (SAMPLE EACH ROW), rows of equal time come one after the other, and a row's time compared with NOW()
+says whether the row came before this one or is this one. There NOW() becomes the column OWN_INSTANT, which a window's content has
+then: the instant in the row that arrived, the next later time in all others.
 """
 
 from __future__ import annotations
@@ -11,6 +15,13 @@ from sqlglot import exp
 
 from millpond.duration import moment
 from millpond.sql.rules.terms import INSTANT
+
+
+OWN_INSTANT = "__now"
+
+
+def is_own_instant(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column) and node.name == OWN_INSTANT
 
 
 def placeholder(whole: bool) -> exp.Placeholder:
@@ -26,7 +37,7 @@ def is_instant(node: exp.Expr) -> bool:
 
 def names_instant(tree: exp.Expr) -> bool:
     """Whether NOW() is anywhere in a bound tree."""
-    return tree.find(exp.Placeholder) is not None
+    return any(is_instant(node) or is_own_instant(node) for node in tree.find_all(exp.Placeholder, exp.Column))
 
 
 def at_instant(text: str, time: int | None) -> str:

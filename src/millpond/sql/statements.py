@@ -98,13 +98,14 @@ class CreateSource(Statement):
 
 @dataclass(frozen=True)
 class Continuous:
-    """A SELECT that is evaluated again and again. `text` is the SELECT alone: no ISTREAM, no SAMPLE. `slide` None is
-    REALTIME."""
+    """A SELECT that is evaluated again and again. `text` is the SELECT alone: no ISTREAM, no SAMPLE. Without a `slide` it
+    is sampled in REALTIME, or at EACH ROW."""
 
     text: str
     query: exp.Expr
     stream_operator: str = "rstream"
     slide: timedelta | None = None
+    each_row: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,12 @@ class CreateQuery(Statement):
 class AlterQuery(Statement):
     """`ALTER CONTINUOUS QUERY n SET WINDOW OF s = ... | SET SAMPLE ... | SET RANGE i`, one change; the others are None.
 
-    `window` is (name in FROM, new window); `slide` is (slide,), because REALTIME is None.
+    `window` is (name in FROM, new window); `sample` is (slide, each row).
     """
 
     name: str
     window: tuple[str, Window] | None = None
-    slide: tuple[timedelta | None] | None = None
+    sample: tuple[timedelta | None, bool] | None = None
     history: timedelta | None = None
     view: bool = False
 

@@ -51,6 +51,7 @@ def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQue
         sql=body.text,
         stream_operator=body.stream_operator,
         slide=body.slide,
+        each_row=body.each_row,
         columns=Schema(()),
         folder=folder_name(name, catalog.made),
         reads=(),
@@ -134,8 +135,8 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
         if statement.window is not None:
             alias, window = statement.window
             changed = replace(changed, sql=replace_window(query, alias, str(window)))
-        if statement.slide is not None:
-            changed = replace(changed, slide=statement.slide[0])
+        if statement.sample is not None:
+            changed = replace(changed, slide=statement.sample[0], each_row=statement.sample[1])
         if statement.history is not None:
             changed = replace(changed, history=statement.history)
         prepare(changed, catalog)

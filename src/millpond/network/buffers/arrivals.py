@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.event_time import event_times
+from millpond.network.time.instants import RowInstants
 from millpond.predicate.vector import Columns
 
 
@@ -25,9 +28,24 @@ class Arrived:
     def size(self) -> int:
         return int(self._rows.num_rows)
 
-    def at_moment(self, moment: int) -> Arrived:
-        """The rows of one instant alone."""
-        return Arrived(self._rows.filter(pa.array(self.moments == moment)), self._time_column)
+    def during(self, first: int, end: int) -> Arrived:
+        """The rows of the instants from `first` up to, not with, `end`."""
+        here = (self.moments >= first) & (self.moments < end)
+        some = Arrived(self._rows.filter(pa.array(here)), self._time_column)
+        some.moments = self.moments[here]
+        return some
+
+    @cached_property
+    def instants(self) -> RowInstants:
+        """The rows as instants."""
+        return RowInstants.of(self._rows, self._time_column)
+
+    @cached_property
+    def each_row(self) -> Arrived:
+        """The same rows, each at an instant of its own, which is its rank. What was computed of columns is shared."""
+        each = copy.copy(self)
+        each.moments = np.arange(self.size)
+        return each
 
     def column(self, name: str) -> pa.ChunkedArray:
         return self._rows.column(name)

@@ -161,12 +161,14 @@ class KeySlots:
 
 @dataclass(frozen=True)
 class Layout:
-    """Old and new rows of the touched keys side by side. `first[i]` is where the key of row i begins."""
+    """Old and new rows of the touched keys side by side. `first[i]` is where the key of row i begins. `ranks` are the places of
+    the new rows among those that were brought in."""
 
     rows: pa.Table
     times: Ints
     first: Ints
     new: Bools
+    ranks: Ints
 
 
 class KeyedRows:
@@ -211,7 +213,7 @@ class KeyedRows:
         is_new = np.zeros(len(old_to) + len(new_to), dtype=np.bool_)
         is_new[new_to] = True
         moments = _from_arrow(table.column(self._time))[0].astype(np.int64, copy=False)
-        return Layout(table, moments, np.repeat(old.to, there + came), is_new)
+        return Layout(table, moments, np.repeat(old.to, there + came), is_new, order)
 
     def fill(self, rows: pa.Table) -> None:
         """Bring in rows of history, sorted by (time, row number). Of a key, those not later than what is there are there."""

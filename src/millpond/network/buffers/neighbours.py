@@ -2,7 +2,8 @@
 
 All queries over the same partitioned window of a stream share its slots and, in a step, one computation of what
 changed. For every key and instant with new rows there is the window's content after the instant and before it; rows, and
-the rows before them that PREV asks for, are found in the layout of `keyed_rows` by arithmetic.
+the rows before them that PREV asks for, are found in the layout of `keyed_rows` by arithmetic. Where each row is an instant, it
+is the same with every new row.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Side:
             np.broadcast_to(moments[:, None], wide)[inside],
         )
 
-    def at_moment(self, moment: int) -> Side:
-        """The contents at one instant alone."""
+    def during(self, first: int, end: int) -> Side:
+        """The contents at the instants from `first` up to, not with, `end`."""
         one = copy.copy(self)
-        here = self.moments == moment
+        here = (self.moments >= first) & (self.moments < end)
         one.at, one.low, one.moments = self.at[here], self.low[here], self.moments[here]
         one._columns = {}
         one.columns = Columns(one)
@@ -83,30 +84,38 @@ class Side:
 
 
 class Change:
-    """What a step changed: contents of the touched windows after and before each instant, made when asked for."""
+    """What a step changed: contents of the touched windows after and before each instant, made when asked for. An instant is a
+    time or, `by_row`, a new row, known by its rank."""
 
-    def __init__(self, layout: Layout, k: int) -> None:
-        self._layout, self._k = layout, k
+    def __init__(self, layout: Layout, k: int, *, by_row: bool = False) -> None:
+        self._layout, self._k, self._by_row = layout, k, by_row
         self._newest: dict[int | None, Side] = {}
         times, first, new = layout.times, layout.first, layout.new
-        if len(times):
+        if by_row:
+            self._ends = self._begins = np.flatnonzero(new)
+            self._moments = layout.ranks
+        elif len(times):
             differs = (first[1:] != first[:-1]) | (times[1:] != times[:-1])
             self._ends = np.flatnonzero(new & np.r_[differs, True])
             self._begins = np.flatnonzero(new & np.r_[True, differs])
+            self._moments = times[self._ends]
         else:
-            self._ends = self._begins = np.zeros(0, dtype=np.int64)
+            self._ends = self._begins = self._moments = np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def each_row(self) -> Change:
+        """The same step with each row as an instant."""
+        return Change(self._layout, self._k, by_row=True)
 
     @cached_property
     def after(self) -> Side:
         ends = self._ends
-        return Side.of_windows(self._layout, ends, self._layout.first[ends], self._layout.times[ends], self._k)
+        return Side.of_windows(self._layout, ends, self._layout.first[ends], self._moments, self._k)
 
     @cached_property
     def before(self) -> Side:
         ends = self._ends
-        return Side.of_windows(
-            self._layout, self._begins - 1, self._layout.first[ends], self._layout.times[ends], self._k
-        )
+        return Side.of_windows(self._layout, self._begins - 1, self._layout.first[ends], self._moments, self._k)
 
     def newest(self, interval: int | None) -> Side:
         """Of the windows after each instant the rows of the instant, in the order of the instants. No row of a window is
@@ -120,7 +129,7 @@ class Change:
         at = np.flatnonzero(layout.new)
         end = self._ends[np.searchsorted(self._ends, at)]
         low = np.maximum(layout.first[at], end - self._k + 1)
-        moments = layout.times[at]
+        moments = layout.ranks if self._by_row else layout.times[at]
         inside = at >= low
         if not inside.all():
             at, low, moments = at[inside], low[inside], moments[inside]
@@ -132,7 +141,7 @@ class Change:
             for back in range(1, self._k):
                 earlier = at - back
                 young = young & (earlier >= low)
-                young &= layout.times[np.maximum(earlier, 0)] >= moments - interval
+                young &= layout.times[np.maximum(earlier, 0)] >= layout.times[at] - interval
                 oldest[young] = earlier[young]
             low = oldest
         return Side(layout, at, low, moments)

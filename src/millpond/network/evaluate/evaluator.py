@@ -33,6 +33,7 @@ from millpond.network.strategies.base import Checkpoint, Costs, Strategy
 from millpond.network.strategies.parts.context import Context
 from millpond.network.strategies.registry import choose
 from millpond.network.time.inlet import Inlet
+from millpond.network.time.instants import in_order
 from millpond.schema import SEQ, with_seq
 
 _log = logging.getLogger("millpond")
@@ -184,7 +185,7 @@ class Evaluator:
             return
         rows = inlet.schema.empty_table()
         if found is not None:
-            rows = numbered(found, inlet.sent).cast(inlet.schema)
+            rows = numbered(in_order([found]), inlet.sent).cast(inlet.schema)
             inlet.sent += found.num_rows
         inlet.settled(rows, frontier)
 

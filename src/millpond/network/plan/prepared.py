@@ -6,6 +6,7 @@ more than its table keeps or grow without bound, streams whose times cannot be c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -53,6 +54,11 @@ class Prepared:
         return None if self.query.slide is None else self.unit.count(self.query.slide)
 
     @property
+    def each_row(self) -> bool:
+        """Whether each row is an instant of its own, also where rows have equal times."""
+        return self.query.each_row
+
+    @property
     def must_remember(self) -> bool:
         """Whether the result at the last instant cannot be computed again, as the standard tables it reads may have changed; or
         not at once, as Spark would have to be asked."""
@@ -80,7 +86,7 @@ def prepare(query: ContinuousQuery, catalog: Catalog) -> Prepared:
 
 
 def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: str) -> Prepared:
-    bound = bind(tree, catalog, sql, spark_decides=True)
+    bound = bind(tree, catalog, sql, spark_decides=True, each_row=query.each_row)
     check_deterministic(tree, catalog, sql)
     streams = tuple(u for u in bound.uses.values() if isinstance(u.table, StreamingTable))
     standards = tuple(u for u in bound.uses.values() if isinstance(u.table, StandardTable))
@@ -93,6 +99,8 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
             if bound.unsure is not None:  # what it selects is not known here
                 raise bound.unsure
             _check_growing(use, bound.tree, len(bound.uses), catalog, sql)
+    if query.each_row:
+        _check_one_order(streams, sql)
     streams = tuple(_within_history(use, catalog) for use in streams)
     bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
@@ -141,6 +149,18 @@ def _check_functions(bound: Bound, sql: str) -> None:
                 hint="Read tables in FROM, through windows.",
                 sql=sql,
             )
+
+
+def _check_one_order(streams: Sequence[Use], sql: str) -> None:
+    """Rows can be instants, one after the other, if they have one order: that of the row numbers of one table."""
+    names = sorted({use.table.name for use in streams})
+    if len(names) > 1:
+        raise UnsupportedSql(
+            "SAMPLE EACH ROW needs one streaming table",
+            detail=f"Rows of {' and '.join(names)} that have the same time came in no order that is known.",
+            hint="Write SAMPLE REALTIME: rows of equal time are seen together.",
+            sql=sql,
+        )
 
 
 def _within_history(use: Use, catalog: Catalog) -> Use:

@@ -23,6 +23,7 @@ from millpond.network.run.host import NetworkHost
 from millpond.network.run.state import Seen, State
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
+from millpond.network.time.instants import in_order
 from millpond.results.log import Sent
 from millpond.table.store import tail_table
 from millpond.table.stream import StreamTable
@@ -93,7 +94,8 @@ def evaluate(
         return None
     with host.work:
         shards, seen, rows, frontiers = _gather(host, running, plan, outcomes)
-    sent = {**shards.sent, **running.whole.step(rows, frontiers)}
+    whole = running.whole.step(rows, frontiers)
+    sent = {**shards.sent, **{name: in_order([found]) for name, found in whole.items()}}
     strategies = running.whole.strategies
     return EvaluatedTick(
         steps={**shards.steps, **{n: s for n, s in running.steps.items() if n in strategies}},
@@ -160,7 +162,7 @@ def _of_shards(running: RunningQueries, plan: TickPlan, shards: Merged, catalog:
     for name, step in steps.items():
         if name not in shards.sent:
             continue
-        rows = by_instant(shards.sent[name])
+        rows = in_order(shards.sent[name])
         if step.folder in shards.errors:
             end = shards.progress[step.folder].frontier
             rows = rows.slice(0, 0 if end is None else int(np.searchsorted(event_times(rows, INSTANT), end)))
@@ -221,11 +223,3 @@ def arrivals(table: StreamTable, low: int, high: int) -> pa.Table | None:
     found = tail_table([b for b in blocks if b.last_seq >= low], arrow_schema(table.stored))
     return numbered_between(found, low, high)
 
-
-def by_instant(parts: list[pa.Table]) -> pa.Table:
-    """What the shards sent, together, in the order of the instants."""
-    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-    times = event_times(rows, INSTANT)
-    if len(parts) > 1 and (times[1:] < times[:-1]).any():
-        rows = rows.take(pa.array(np.argsort(times, kind="stable")))
-    return rows

@@ -58,7 +58,8 @@ def cost_rows(network: Network) -> list[dict[str, Any]]:
 
 
 def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
-    sample = "at each arrival" if query.slide is None else f"every {describe(query.slide)}"
+    arrival = "at each row" if query.each_row else "at each arrival"
+    sample = arrival if query.slide is None else f"every {describe(query.slide)}"
     kept = "those of the last instant"
     if query.history is not None:
         kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"

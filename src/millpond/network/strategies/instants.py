@@ -182,8 +182,11 @@ class InstantStrategy(Strategy):
 
     def _send_at(self, instant: int) -> pa.Table:
         sent = self._stamped(self._send(instant), instant)
-        self.progress = Progress(instant + 1, instant)
+        self._progress_to(instant)
         return sent
+
+    def _progress_to(self, instant: int) -> None:
+        self.progress = Progress(instant + 1, instant)
 
     def _send(self, instant: int) -> pa.Table:
         operator = self.prepared.query.stream_operator

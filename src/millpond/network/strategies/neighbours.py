@@ -1,7 +1,8 @@
 """Key by key: what changes in a partitioned window, for the keys that change.
 
 Fits a query of SELECT and WHERE over [cols ROWS k], evaluated at each arrival, that sends ISTREAM or DSTREAM. At an instant
-only the keys with a row of that instant change, so the difference of the results is that of the results over these keys.
+only the keys with a row of that instant change, so the difference of the results is that of the results over these keys. Where
+each row is an instant, one key changes.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class NeighbourStrategy(KeyedStrategy):
         return projection if isinstance(projection, Refusal) else cls(prepared, projection)
 
     def local_to(self, table: StreamingTable) -> bool:
-        """If the shard key is selected too: then nothing that is gone in one shard equals what is new in another."""
-        return keyed_by(self.prepared, table) and selects_shard_key(self.prepared, table)
+        """If the shard key is selected too: then nothing that is gone in one shard equals what is new in another. Where each row is an
+        instant, that cannot be: one shard changes."""
+        return keyed_by(self.prepared, table) and (self.prepared.each_row or selects_shard_key(self.prepared, table))
 
     def _of(self, change: Change) -> tuple[Side, Side | None]:
         if self.prepared.query.stream_operator == "istream":

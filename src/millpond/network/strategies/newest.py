@@ -2,7 +2,7 @@
 
 Fits a query of SELECT and WHERE over [cols ROWS k], evaluated at each arrival, with `time = NOW()` among its conditions,
 that sends RSTREAM, or ISTREAM where the row's time is selected. Its result holds rows of the instant only, and none of an earlier
-result.
+result. Where each row is an instant, its result is that row, and ISTREAM needs the number of the row.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.parts.keyed import KeyedStrategy, keyed_by
 from millpond.network.strategies.parts.projection import Projection
-from millpond.network.strategies.parts.selecting import not_plain, shows_time
+from millpond.network.strategies.parts.selecting import not_plain, shows_number, shows_time
 from millpond.query.binding.uses import Use
-from millpond.query.instant import is_instant
+from millpond.query.instant import is_instant, is_own_instant
 
 
 class NewestStrategy(KeyedStrategy):
@@ -40,8 +40,9 @@ class NewestStrategy(KeyedStrategy):
             return Refusal("it does not ask for the rows of the instant: time = NOW()")
         if (refusal := not_plain(prepared, arriving)) is not None:
             return refusal
-        if operator == "istream" and not shows_time(tree, use):
-            return Refusal("it does not select the time of a row, so that rows of two instants may be equal")
+        if operator == "istream" and not (shows_number(tree) or (shows_time(tree, use) and not prepared.each_row)):
+            what = "number (_seq)" if prepared.each_row else "time"
+            return Refusal(f"it does not select the {what} of a row, so that rows of two instants may be equal")
         projection = Projection.of(prepared, arriving)
         return projection if isinstance(projection, Refusal) else cls(prepared, projection)
 
@@ -74,4 +75,4 @@ def _is_arrival(condition: exp.Expr, use: Use) -> bool:
         return False
     sides = [condition.this, condition.expression]
     named = any(isinstance(s, exp.Column) and s.name == use.time_column for s in sides)
-    return named and any(is_instant(s) for s in sides)
+    return named and any(is_instant(s) or is_own_instant(s) for s in sides)

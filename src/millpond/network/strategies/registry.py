@@ -9,6 +9,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.approximate import ApproximateStrategy
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.correlated import CorrelatedStrategy
+from millpond.network.strategies.each_row import EachRowStrategy
 from millpond.network.strategies.instants import InstantStrategy
 from millpond.network.strategies.neighbours import NeighbourStrategy
 from millpond.network.strategies.newest import NewestStrategy
@@ -24,6 +25,7 @@ STRATEGIES: tuple[type[Strategy], ...] = (
     RunningStrategy,
     ApproximateStrategy,
     CorrelatedStrategy,
+    EachRowStrategy,
     InstantStrategy,
 )
 """In the order in which they are tried. The first one takes what DuckDB is not proved to answer: the others see none of that. The

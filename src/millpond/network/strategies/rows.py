@@ -48,4 +48,5 @@ class RowStrategy(SelectStrategy):
         self.context.reach_back(self.prepared.streams[0], self.progress.frontier)
 
     def _visible(self, begin: int, frontier: int) -> tuple[Arrived, None]:
-        return self.context.arrived(self.prepared.streams[0].table.name, begin, frontier), None
+        arrived = self._arrived(begin, frontier)
+        return arrived.each_row if self.prepared.each_row else arrived, None

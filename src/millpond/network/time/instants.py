@@ -7,10 +7,21 @@ none of them or a thousand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+
+from millpond.arrow import integers
+from millpond.catalog import INSTANT
+from millpond.event_time import event_times
+from millpond.schema import SEQ
+
+ROW = "__row"
+"""Where each row is an instant, the last column of what is sent: the number of that row. It puts in order what several shards
+send, and is taken off then."""
 
 Times = npt.NDArray[np.int64]
 
@@ -51,3 +62,42 @@ def arrivals(times: Iterable[Times], begin: int, end: int) -> list[int]:
         return []
     whole = found[0] if len(found) == 1 else np.concatenate(found)
     return [int(t) for t in np.unique(whole)]
+
+
+@dataclass(frozen=True)
+class RowInstants:
+    """Instants that are rows: the times and numbers of rows in their order. Such an instant is known by its rank in it."""
+
+    times: Times
+    numbers: Times
+
+    @classmethod
+    def of(cls, rows: pa.Table, time_column: str) -> RowInstants:
+        return cls(event_times(rows, time_column), integers(rows.column(SEQ)).astype(np.int64, copy=False))
+
+    def at(self, time: int) -> tuple[int, int]:
+        """The ranks of a time: from the first up to, not with, the second."""
+        return int(np.searchsorted(self.times, time)), int(np.searchsorted(self.times, time, side="right"))
+
+    def stamped(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
+        """Rows whose last column is the rank of their instant, in the order of these and with the column ROW. `schema` is that of
+        the query's result."""
+        ranks = integers(rows.column(rows.num_columns - 1))
+        if (ranks[1:] < ranks[:-1]).any():
+            order = np.argsort(ranks, kind="stable")
+            rows, ranks = rows.take(pa.array(order)), ranks[order]
+        times = pa.chunked_array([pa.array(self.times[ranks]).cast(schema.field(INSTANT).type)])
+        plain = pa.Table.from_arrays([*rows.columns[:-1], times], names=schema.names).cast(schema)
+        return plain.append_column(ROW, pa.array(self.numbers[ranks]))
+
+
+def in_order(parts: Sequence[pa.Table]) -> pa.Table:
+    """What was sent in several places, together: in the order of the instants, without ROW."""
+    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+    times = event_times(rows, INSTANT)
+    if len(parts) > 1:
+        if ROW in rows.column_names:
+            rows = rows.take(pa.array(np.lexsort((integers(rows.column(ROW)), times))))
+        elif (times[1:] < times[:-1]).any():
+            rows = rows.take(pa.array(np.argsort(times, kind="stable")))
+    return rows.drop_columns([ROW]) if ROW in rows.column_names else rows

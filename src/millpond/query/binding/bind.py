@@ -51,13 +51,14 @@ def bind(
     allow_sources: bool = False,
     system: Mapping[str, SystemTable] | None = None,
     spark_decides: bool = False,
+    each_row: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> Bound:
     """Resolve a query. `sql` is the text it came from, for errors. `system` are the system tables it may read, by name
     without schema; None for a query that may not read any. `check` is called between steps, and raises to end it.
 
     With `spark_decides`, names of columns that cannot be resolved here are left to Spark, if the query's text is there: the
-    result then is `unsure`.
+    result then is `unsure`. `each_row`: each row is an instant of the query.
     """
     tree = query.copy()
     if not isinstance(tree, exp.Query):
@@ -77,7 +78,7 @@ def bind(
         own = functions or hidden or (contents.calls and is_own(tree))
         try:
             with _told_at(query, sql):
-                return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, check)
+                return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, each_row, check)
         except SqlError as error:
             if not spark_decides or own or changes.text is None or isinstance(error, UnsupportedSql):
                 raise
@@ -95,6 +96,7 @@ def _resolve(
     hidden: bool,
     sql: str,
     changes: TextChanges,
+    each_row: bool,
     check: Callable[[], None],
 ) -> Bound:
     for scope in scopes:
@@ -122,7 +124,7 @@ def _resolve(
     scopes = with_row_numbers(resolved) if contents.row_numbers else traverse_scope(resolved)
     if contents.calls:
         rewrite_previous(scopes, uses, sql, changes)
-        rewrite_now(scopes, uses, changes)
+        rewrite_now(scopes, uses, changes, each_row=each_row)
         order_aggregates(scopes, uses)
     check()
     check_columns(scopes, uses, aliases, sql)

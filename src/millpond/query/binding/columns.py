@@ -10,6 +10,7 @@ from sqlglot.optimizer.scope import Scope
 
 from millpond.errors import SqlError, UnknownName
 from millpond.query.binding.uses import Use
+from millpond.query.instant import OWN_INSTANT
 from millpond.schema import SEQ, DataType
 from millpond.sql.dialect import span_of
 
@@ -40,7 +41,7 @@ def check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str
                 names[alias] = list(outputs)
             elif source.name in uses:
                 use = uses[source.name]
-                names[alias] = [*use.names, *(p.name for p in use.previous)]
+                names[alias] = [*use.names, *(p.name for p in use.previous), *([OWN_INSTANT] if use.own_instant else [])]
         if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
             names[""] = list(scope.expression.named_selects)
         for column in scope.columns:
@@ -103,6 +104,8 @@ def type_columns(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
                 before = {p.name: p.column for p in uses[source.name].previous}
                 name = before.get(column.name, column.name)
                 kind = columns.find(name, column.table).type if name in columns else DataType("BIGINT")
+                if name == OWN_INSTANT and column.type is not None:  # it has its type
+                    continue
                 column.type = sqlglot_type(kind)
 
 

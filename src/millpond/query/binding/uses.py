@@ -41,7 +41,8 @@ class Previous:
 
 @dataclass(frozen=True)
 class Use:
-    """One use of a table in a query. `rejected`: the rejected rows of a streaming table are meant."""
+    """One use of a table in a query. `rejected`: the rejected rows of a streaming table are meant. `own_instant`: its relation
+    has the column of that name (`query.instant`)."""
 
     name: str
     alias: str
@@ -49,6 +50,7 @@ class Use:
     window: Window | None = None
     rejected: bool = False
     previous: tuple[Previous, ...] = ()
+    own_instant: bool = False
 
     @property
     def columns(self) -> Schema:

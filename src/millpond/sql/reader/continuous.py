@@ -24,7 +24,8 @@ from millpond.sql.statements import Statement
 from millpond.windows.interval import IntervalWindow
 from millpond.windows.registry import read_window
 
-SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
+SAMPLE_HINT = "Write SAMPLE INTERVAL '1' MINUTE, SAMPLE REALTIME or SAMPLE EACH ROW."
+_SAMPLES = ("INTERVAL", "REALTIME", "EACH")
 
 
 class ContinuousReader(QueryReader):
@@ -68,7 +69,7 @@ class ContinuousReader(QueryReader):
         start = self.index
         end = self._sample()
         self.index = end + 1
-        slide = self.slide("SAMPLE")
+        slide, each_row = self.sample("SAMPLE")
         if self.look():
             raise self.unexpected("the end of the statement")
         form = self._form(start, end)
@@ -88,13 +89,13 @@ class ContinuousReader(QueryReader):
         word = self.tokens[form].text.lower() if form is not None else "rstream"
         if form is not None and (written := text_of(tree)) is not None:
             tree.meta[QUERY_TEXT] = written.changed([Change(self.span(form, form + 1), "")])
-        return st.Continuous(text, tree, word, slide)
+        return st.Continuous(text, tree, word, slide, each_row)
 
     def _sample(self) -> int:
         """Where the SAMPLE clause begins. A table or column may be called so too: the last place it can be is it."""
         places = [TokenCursor(self.sql, self.tokens, i) for i in range(len(self.tokens) - 1, self.index, -1)]
         for here in places:
-            if here.at("SAMPLE", "INTERVAL") or here.at("SAMPLE", "REALTIME"):
+            if any(here.at("SAMPLE", word) for word in _SAMPLES):
                 return here.index
         for here in places:  # misspelt or unfinished
             if here.accept("SAMPLE") and (not here.look() or here.at_word() or here.look().token_type in VALUES):
@@ -112,23 +113,27 @@ class ContinuousReader(QueryReader):
                 return place + 1 if self.is_form(place + 1) else None
         return None
 
-    def slide(self, after: str) -> timedelta | None:
+    def sample(self, after: str) -> tuple[timedelta | None, bool]:
+        """When a query is evaluated: the time between instants, if it is fixed, and whether each row is one."""
         if self.accept("REALTIME"):
-            return None
+            return None, False
+        if self.accept("EACH"):
+            self.expect("ROW", after="EACH")
+            return None, True
         if not self.at("INTERVAL"):
-            raise self.unexpected(f"INTERVAL or REALTIME after {after}", ("INTERVAL", "REALTIME"))
+            raise self.unexpected(f"INTERVAL, REALTIME or EACH ROW after {after}", _SAMPLES)
         place = self.index
         slide = self.interval()
         if slide <= timedelta(0):
             raise SqlSyntaxError("a query cannot be sampled every 0 seconds", sql=self.sql, span=self.span(place))
-        return slide
+        return slide, False
 
     def alter_query(self, noun: str) -> Statement:
         name = self.name(noun)
         self.expect("SET", after=f"the {noun}'s name")
         action = self.one_of(("WINDOW", "SAMPLE", "RANGE"), "SET")
         if action == "SAMPLE":
-            return st.AlterQuery(self.sql, self.place, name, slide=(self.slide("SET SAMPLE"),), view=noun == "view")
+            return st.AlterQuery(self.sql, self.place, name, sample=self.sample("SET SAMPLE"), view=noun == "view")
         if action == "RANGE":
             return st.AlterQuery(self.sql, self.place, name, history=self.kept(), view=noun == "view")
         self.expect("OF", after="WINDOW")

@@ -25,7 +25,7 @@ from millpond.network.buffers.arrivals import Arrived
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Held, Strategy
 from millpond.network.strategies.parts.projection import Moments, Projection
-from millpond.network.time.instants import awake
+from millpond.network.time.instants import RowInstants, awake
 from millpond.query.binding.uses import Use
 
 _NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -62,6 +62,7 @@ class GroupedStrategy(Strategy):
         self._groups: GroupState | None = None
         self._waits = False  # whether rows are taken in at instants only
         self._quiet = False  # whether the result at the last instant had no rows
+        self._rows: RowInstants  # that came last, where each row is an instant
 
     def local_to(self, table: StreamingTable) -> bool:
         """If it is grouped by the shard key, and not evaluated at arrivals, which are not the same in all shards."""
@@ -163,7 +164,8 @@ class GroupedStrategy(Strategy):
         if self.prepared.query.stream_operator != "rstream":
             self.cost.evaluations += 1
             return self._changes(frontier)
-        parts = [self._send_at(instant) for instant in awake(self._instants(begin, frontier), self._wakes)]
+        send = self._send_row_by_row if self.prepared.each_row else self._send_at
+        parts = [send(instant) for instant in awake(self._instants(begin, frontier), self._wakes)]
         return pa.concat_tables(parts) if parts else None
 
     def _changes(self, frontier: int) -> pa.Table | None:
@@ -181,6 +183,22 @@ class GroupedStrategy(Strategy):
         self._quiet = not content.num_rows
         return self._stamped(content, np.full(content.num_rows, instant))
 
+    def _send_row_by_row(self, instant: int) -> pa.Table:
+        """The whole result at each row of a time."""
+        came = self._arrived(instant + 1)
+        groups = self._groups
+        assert groups is not None
+        assert came is not None
+        values, ranks = came
+        parts = []
+        for rank in range(len(self._rows.times)):
+            first, end = np.searchsorted(ranks, [rank, rank + 1])
+            groups.take_in(values.slice(first, end - first), ranks[first:end])
+            content = groups.content()
+            self.cost.evaluations += 1
+            parts.append(self._stamped(content, np.full(content.num_rows, rank)))
+        return pa.concat_tables(parts)
+
     def _send_up_to_failure(self, begin: int, frontier: int) -> tuple[pa.Table | None, int]:
         """What is sent at the instants before the one that fails, and that one."""
         due = awake(self._instants(begin, frontier), self._wakes)
@@ -194,7 +212,8 @@ class GroupedStrategy(Strategy):
 
     def _arrived(self, frontier: int, *, early: bool = False) -> tuple[pa.Table, Moments] | None:
         """The values of the rows that came up to the last instant before `frontier` (`early`: up to `frontier`), and their
-        moments; None if nothing can have come. The groups stand there then."""
+        moments; None if nothing can have come. The groups stand there then. Where each row is an instant, moments are the ranks
+        of rows."""
         groups, slide = self._groups, self.prepared.slide
         assert groups is not None
         upto = frontier - 1 if slide is None or early else (frontier - 1) // slide * slide
@@ -206,10 +225,14 @@ class GroupedStrategy(Strategy):
         came = Arrived(inlet.between(low, upto), inlet.time_column)
         groups.upto = upto
         self.cost.rows_in += came.size
+        if self.prepared.each_row:
+            self._rows, came = came.instants, came.each_row
         return self._projection.values(self.context.engine, came)
 
     def _stamped(self, rows: pa.Table, moments: Moments) -> pa.Table:
         schema = arrow_schema(self.prepared.query.columns)
+        if self.prepared.each_row:
+            return self._rows.stamped(rows.append_column(INSTANT, pa.array(moments)), schema)
         stamps = pa.array(moments).cast(schema.field(INSTANT).type)
         return pa.Table.from_arrays([*rows.columns, stamps], names=schema.names).cast(schema)
 

@@ -59,7 +59,8 @@ class KeyedStrategy(SelectStrategy):
 
     def _visible(self, begin: int, frontier: int) -> tuple[Arrived | Side, Side | None]:
         assert self._window is not None
-        return self._of(self._window.advance(self._inlets[0], begin, frontier))
+        change = self._window.advance(self._inlets[0], begin, frontier)
+        return self._of(change.each_row if self.prepared.each_row else change)
 
     def take_in(self, begin: int, progress: Progress) -> None:
         assert self._window is not None

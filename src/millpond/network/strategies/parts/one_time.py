@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema, data_type
@@ -11,7 +13,8 @@ from millpond.errors import IntakeError, UnsupportedSql
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.plan.prepared import Prepared
-from millpond.query.instant import at_instant
+from millpond.query.binding.uses import Use
+from millpond.query.instant import OWN_INSTANT, at_instant
 from millpond.query.local import with_relations
 from millpond.query.relation import DUCKDB, with_previous
 from millpond.schema import Column, with_seq
@@ -27,6 +30,14 @@ def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], inst
     text = with_relations(parts, at_instant(prepared.text, instant))
     engine.learn(prepared.bound.functions)
     return engine.run(text, {f"{name}_rows": rows for name, rows in tables.items()})
+
+
+def own_instants(use: Use, rows: pa.Table, instant: int, arrived: npt.NDArray[np.bool_]) -> pa.Table:
+    """The content of a window with OWN_INSTANT: the instant in the row that `arrived`, the next later time in all others."""
+    assert use.time_column is not None
+    times = pa.array(np.where(arrived, instant, instant + 1).astype(np.int64, copy=False))
+    kind = rows.schema.field(use.time_column).type
+    return rows.append_column(OWN_INSTANT, times if pa.types.is_integer(kind) else times.cast(kind))
 
 
 def result_columns(engine: Engine, prepared: Prepared) -> list[Column]:
@@ -54,5 +65,6 @@ def nothing_in(prepared: Prepared) -> dict[str, pa.Table]:
     tables = {}
     for use in (*prepared.streams, *prepared.standards):
         columns = use.columns if use in prepared.standards else with_seq(use.columns)
-        tables[use.name] = arrow_schema(columns).empty_table()
+        rows = arrow_schema(columns).empty_table()
+        tables[use.name] = own_instants(use, rows, 0, np.zeros(0, np.bool_)) if use.own_instant else rows
     return tables

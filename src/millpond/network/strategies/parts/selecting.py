@@ -23,7 +23,8 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.parts.projection import Projection
 from millpond.query.binding.uses import Use
-from millpond.query.instant import is_instant
+from millpond.query.instant import is_instant, is_own_instant
+from millpond.schema import SEQ
 
 _OF_MANY_ROWS = (exp.AggFunc, exp.Window, exp.Subquery, exp.Exists, exp.Explode)
 
@@ -41,14 +42,19 @@ def not_plain(prepared: Prepared, tree: exp.Expr) -> Refusal | None:
     for node in tree.walk():
         if isinstance(node, _OF_MANY_ROWS):
             return Refusal("it looks at several rows at once")
-        if is_instant(node):
+        if is_instant(node) or is_own_instant(node):
             return Refusal("it names NOW()")
     return None
 
 
 def shows_time(tree: exp.Expr, use: Use) -> bool:
-    """Whether the time of a row is selected: then a row of one instant equals none of another."""
+    """Whether the time of a row is selected: then a row of one time equals none of another."""
     return use.time_column in {c.name for c in selected_columns(tree) if c is not None}
+
+
+def shows_number(tree: exp.Expr) -> bool:
+    """Whether the number of a row is selected: then a row equals no other."""
+    return SEQ in {c.name.lower() for c in selected_columns(tree) if c is not None}
 
 
 class SelectStrategy(Strategy):
@@ -57,11 +63,15 @@ class SelectStrategy(Strategy):
         self._projection = projection
 
     def prepare(self) -> None:
-        self._nothing = arrow_schema(self.prepared.query.columns).empty_table()  # made once: it is the usual answer
+        self._schema = schema = arrow_schema(self.prepared.query.columns)
+        if self.prepared.each_row:  # instants are ranks then, until rows are stamped
+            schema = schema.set(len(schema) - 1, pa.field(INSTANT, pa.int64()))
+        self._nothing = schema.empty_table()  # made once: it is the usual answer
 
     @abstractmethod
     def _visible(self, begin: int, frontier: int) -> tuple[Arrived | Side, Side | None]:
-        """Rows seen at the instants in [begin, frontier); and those of which what they make is left out, if any."""
+        """Rows seen at the instants in [begin, frontier); and those of which what they make is left out, if any. Where each row is
+        an instant, their moments are its ranks."""
 
     def advance(self, begin: int, frontier: int) -> pa.Table | None:
         found: pa.Table | None
@@ -71,10 +81,15 @@ class SelectStrategy(Strategy):
         try:
             found = self._difference(now, before)
         except MillpondError:
-            found, frontier = self._up_to_failure(now, before, frontier)
+            found, frontier = self._up_to_failure(now, before, begin, frontier)
+        if self.prepared.each_row and found is not None:
+            found = self._arrived(begin, frontier).instants.stamped(found, self._schema)
         last = self._inlets[0].last_time(frontier - 1)
         self.progress = Progress(frontier, last if last is not None and last >= begin else self.progress.last)
         return found
+
+    def _arrived(self, begin: int, frontier: int) -> Arrived:
+        return self.context.arrived(self.prepared.streams[0].table.name, begin, frontier)
 
     def _difference(self, now: Arrived | Side, before: Side | None) -> pa.Table:
         engine = self.context.engine
@@ -84,11 +99,14 @@ class SelectStrategy(Strategy):
             found = found.take(pa.array(np.argsort(event_times(found, INSTANT), kind="stable")))
         return found
 
-    def _up_to_failure(self, now: Arrived | Side, before: Side | None, frontier: int) -> tuple[pa.Table | None, int]:
-        """What is sent before the instant that fails, and that instant; `frontier` if a function does not fail again."""
-        moments = [now.moments] if before is None else [now.moments, before.moments]
-        return self._send_each(
-            np.unique(np.concatenate(moments)).tolist(),
-            frontier,
-            lambda moment: self._difference(now.at_moment(moment), before and before.at_moment(moment)),
-        )
+    def _up_to_failure(
+        self, now: Arrived | Side, before: Side | None, begin: int, frontier: int
+    ) -> tuple[pa.Table | None, int]:
+        """What is sent before the time at which it fails, and that time; `frontier` if a function does not fail again."""
+        rows = self._arrived(begin, frontier).instants
+
+        def send(time: int) -> pa.Table:
+            first, end = rows.at(time) if self.prepared.each_row else (time, time + 1)
+            return self._difference(now.during(first, end), before and before.during(first, end))
+
+        return self._send_each(np.unique(rows.times).tolist(), frontier, send)

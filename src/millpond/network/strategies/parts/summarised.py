@@ -26,6 +26,8 @@ class SummaryStrategy(GroupedStrategy):
     @classmethod
     def _match(cls, prepared: Prepared, measured: Callable[[exp.Expr, Values], Item[M] | Refusal]) -> Self | Refusal:
         tree = prepared.bound.written or prepared.bound.tree
+        if prepared.each_row:
+            return Refusal("it is evaluated at each row")
         grouping = grouping_of(prepared, tree, measured)
         if isinstance(grouping, Refusal):
             return grouping
