@@ -52,13 +52,14 @@ class Select:
 
 @dataclass(frozen=True)
 class Query:
-    """`slide` None is REALTIME. `history` makes it a view that keeps its results so long."""
+    """`slide` None is REALTIME, or EACH ROW. `history` makes it a view that keeps its results so long."""
 
     name: str
     select: Select
     form: str = "rstream"
     slide: int | None = None
     history: int | None = None
+    each_row: bool = False
 
 
 @dataclass
@@ -154,17 +155,33 @@ def _course(
         if end is None:
             continue
         for instant in _instants(query.slide, times, done, end):
-            result = _Instant(instant, rows, look.standard, time).select(query.select, {})
-            now = Counter(result)
-            if query.form == "istream":
-                answers.append(Answer(instant, list((now - before).elements())))
-            elif query.form == "dstream":
-                answers.append(Answer(instant, list((before - now).elements())))
-            else:
-                answers.append(Answer(instant, result))
-            before = now
+            for seen, arrived in _seen(query, names, rows, instant, time):
+                result = _Instant(instant, seen, look.standard, time, arrived).select(query.select, {})
+                now = Counter(result)
+                if query.form == "istream":
+                    answers.append(Answer(instant, list((now - before).elements())))
+                elif query.form == "dstream":
+                    answers.append(Answer(instant, list((before - now).elements())))
+                else:
+                    answers.append(Answer(instant, result))
+                before = now
         done = end if done is None else max(done, end)
     return Course(answers, complete, tuple(name for name, _ in query.select.columns))
+
+
+def _seen(
+    query: Query, names: Sequence[str], rows: Mapping[str, list[Row]], instant: int, time: str
+) -> Iterator[tuple[Mapping[str, list[Row]], Row | None]]:
+    """The rows that there are at an instant. If each row is one: what there is at each row of that time, and the row."""
+    if not query.each_row:
+        yield rows, None
+        return
+    (name,) = names
+    known = [r for r in rows[name] if _time(r, time) < instant]
+    for row in rows[name]:
+        if _time(row, time) == instant:
+            known = [*known, row]
+            yield {name: known}, row
 
 
 def _instants(slide: int | None, times: list[int], done: int | None, end: int) -> Iterator[int]:
@@ -237,8 +254,14 @@ class _Instant:
     """A query's tables at an instant."""
 
     def __init__(
-        self, instant: int, streams: Mapping[str, list[Row]], standard: Mapping[str, Sequence[Row]], time: str
+        self,
+        instant: int,
+        streams: Mapping[str, list[Row]],
+        standard: Mapping[str, Sequence[Row]],
+        time: str,
+        arrived: Row | None = None,
     ) -> None:
+        self.arrived = arrived
         self.instant = instant
         self.streams = streams
         self.standard = standard
@@ -257,7 +280,7 @@ class _Instant:
         if kind == "landmark":
             return self._within(newest, self.instant % source.window[1])
         if kind == "now":
-            return self._within(newest, 0)
+            return self._within(newest, 0)[: None if self.arrived is None else 1]
         if kind == "rows":
             return newest[: source.window[1]]
         _, columns, count, within = source.window
@@ -375,6 +398,17 @@ class _Instant:
 
     # -- conditions -------------------------------------------------------------------------------------------------
 
+    def _among_equals(self, term: Term, around: _Around) -> Term:
+        """A comparison of a row's time with NOW(), where each row is an instant: by order of arrival among equal times."""
+        kind, one, two = term
+        column = two if one == ("now",) else one
+        row = around.row.get(column[1]) if column[0] == "col" and column[2] == self.time else None
+        if row is None:
+            return term
+        assert self.arrived is not None
+        later = ("lit", self.instant + (row["id"] != self.arrived["id"]))
+        return (kind, later, two) if one == ("now",) else (kind, one, later)
+
     def truth(self, term: Term, around: _Around) -> bool | None:
         """SQL's three-valued truth: None is unknown."""
         kind = term[0]
@@ -387,6 +421,8 @@ class _Instant:
             return decisive if decisive in both else None if None in both else not decisive
         if kind == "exists":
             return bool(self.select(term[1], around.row))
+        if self.arrived is not None and kind in _COMPARISONS and ("now",) in term[1:]:
+            term = self._among_equals(term, around)
         value = self.value(term[1], around)
         if kind == "null":
             return value is None
@@ -404,6 +440,9 @@ class _Instant:
             return None
         return bool({"=": value == other, "<>": value != other, "<": value < other, "<=": value <= other,
                      ">": value > other, ">=": value >= other}[kind])  # fmt: skip
+
+
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
 def _aggregates(term: object) -> bool:

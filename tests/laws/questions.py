@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 
-from tests.laws.naive import Query, Select, Source, Term
+from tests.laws.naive import Query, Select, Source, Term, inputs
 
 INTEGERS = ("id", "k", "g", "v")  # of the streams `r` and `s`
 NUMBERS = ("k", "n", "x")  # of a view
@@ -54,7 +54,8 @@ class Words:
 
     def question(self, query: Query) -> str:
         form = "" if query.form == "rstream" else f" {query.form.upper()}"
-        sample = "REALTIME" if query.slide is None else self.interval(query.slide)
+        arrival = "EACH ROW" if query.each_row else "REALTIME"
+        sample = arrival if query.slide is None else self.interval(query.slide)
         return f"SELECT{form}{self.select(query.select)[6:]} SAMPLE {sample}"
 
     def window(self, window: Term) -> str:
@@ -204,6 +205,12 @@ class Asker:
             return ("not", self.condition(names, backs, depth - 1))
         return (kind, self.condition(names, backs, depth - 1), self.condition(names, backs, depth - 1))
 
+    def arrival(self, table: str) -> Term:
+        """A comparison of the time of `a` with the instant; most ask for the rows of the instant."""
+        time, now = ("col", "a", time_of(table)), ("now",)
+        kind = self.pick(["=", "=", "=", *COMPARISONS])
+        return (kind, time, now) if self.chance(8) else (kind, now, time)
+
     def aggregate(self, names: Names, backs: Backs, times: Names) -> Term:
         kind = self.pick(["count*", "count", "sum", "min", "max", "distinct", *(["avg"] if times else [])])
         if kind == "count*":
@@ -258,6 +265,9 @@ class Asker:
         if self.chance(2):
             asked = self.subquery(streams, self.pick(["in select", "exists"]))
             where = asked if where is None else ("and", where, asked)
+        if self.chance(1):
+            arrival = self.arrival(sources[0].table)
+            where = arrival if where is None else ("and", where, arrival)
         if as_view:
             by: tuple[Term, ...] = (("col", "a", "k"),)
             columns = (("k", by[0]), ("n", self.aggregate(names, backs, [])), ("x", self.aggregate(names, backs, [])))
@@ -309,6 +319,8 @@ class Asker:
         where: Term = (self.pick(COMPARISONS), ("col", "a", column), ("prev", "a", column, 1))
         if self.chance(3):
             where = self.condition(names, backs)
+        if self.chance(3):
+            where = ("and", self.arrival(table), where)
         items: list[Term] = [
             ("col", "a", "k"),
             ("prev", "a", column, 1),
@@ -335,7 +347,13 @@ class Asker:
                 queries.append(replace(self.crossing() if draw < 0.25 else self.filter(), name=f"q{number}"))
                 continue
             queries.append(Query(f"q{number}", self.select(over, history), self.pick(FORMS), self.pick(SLIDES)))
-        return queries
+        return [self.row_by_row(query) if self.chance(5) else query for query in queries]
+
+    def row_by_row(self, query: Query) -> Query:
+        """At each row, if it is sampled in real time and rows of one table decide."""
+        read = inputs(query.select)
+        one_table = len(read) == 1 and read[0] in ("r", "s")
+        return replace(query, each_row=True) if one_table and query.slide is None else query
 
 
 def _named(items: list[Term]) -> tuple[tuple[str, Term], ...]:

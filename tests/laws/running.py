@@ -19,7 +19,7 @@ from typing import Any
 
 import millpond
 from millpond.clock import ManualClock
-from tests.laws.naive import Course, Look, Query, Row, Stream, evaluate
+from tests.laws.naive import Answer, Course, Look, Query, Row, Stream, evaluate
 from tests.laws.questions import Words
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -207,6 +207,8 @@ class Running:
         wanted = [(*row, a.instant) for a in course.answers if begin is None or a.instant >= begin for row in a.rows]
         found = self.fetched(query.name)
         if Counter(found) == Counter(wanted):
+            if query.each_row:
+                self._check_order(query, [a for a in course.answers if begin is None or a.instant >= begin], found)
             return
         missing, surplus = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
         instant = min(row[-1] for row in (missing + surplus))
@@ -214,6 +216,14 @@ class Running:
             f"{self.words.create(query)}\nfirst wrong at {instant}\n"
             f"expected {[r for r in wanted if r[-1] == instant]}\ngot {[r for r in found if r[-1] == instant]}"
         )
+
+    def _check_order(self, query: Query, answers: Sequence[Answer], found: list[tuple[Any, ...]]) -> None:
+        """What is sent at a row comes before what is sent at the next."""
+        place = 0
+        for answer in answers:
+            here = Counter(row[:-1] for row in found[place : place + len(answer.rows)])
+            assert here == Counter(answer.rows), f"{self.words.create(query)}\nout of order at {answer.instant}"
+            place += len(answer.rows)
 
 
 # -- cases ------------------------------------------------------------------------------------------------------------

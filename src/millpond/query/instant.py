@@ -16,7 +16,6 @@ from sqlglot import exp
 from millpond.duration import moment
 from millpond.sql.rules.terms import INSTANT
 
-
 OWN_INSTANT = "__now"
 
 

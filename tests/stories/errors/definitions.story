@@ -80,5 +80,5 @@ line 1: ALTER TABLE r DROP COLUMN v
 expected SAMPLE at the end of a continuous query, but found the end of the statement
 line 1: CREATE STREAMING VIEW w AS SELECT 1
                                            ^
-Hint: Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME.
+Hint: Write SAMPLE INTERVAL '1' MINUTE, SAMPLE REALTIME or SAMPLE EACH ROW.
 

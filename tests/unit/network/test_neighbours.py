@@ -87,6 +87,39 @@ def newest(
     return wanted
 
 
+def before_each(rows: list[tuple[int, int]], number: int, k: int, *, with_it: bool) -> list[int]:
+    """The values of the k newest rows of a row's key that come before it, or with it, in order."""
+    key, time = rows[number]
+    order = sorted((t, n) for n, (who, t) in enumerate(rows) if who == key and (t, n) <= (time, number - (not with_it)))
+    return [n for _, n in order[-k:]]
+
+
+@given(ROWS, ENDS, st.integers(1, 4), st.one_of(st.none(), st.integers(0, 6)))
+def test_windows_before_and_after_each_row(
+    rows: list[tuple[int, int]], ends: list[int], k: int, interval: int | None
+) -> None:
+    """Rows of equal time are seen one after the other, in order of arrival."""
+    for begin, window, inlet, end in steps(rows, ends, k):
+        inlet.advance(end)
+        change = window.advance(inlet, begin, end).each_row
+        came = [n for _, n in sorted((t, n) for n, (_, t) in enumerate(rows) if begin <= t < end)]
+        for side, with_it in ((change.after, True), (change.before, False)):
+            found = defaultdict(list)
+            for value, rank in zip(side.column("v").to_pylist(), side.moments.tolist(), strict=True):
+                found[came[rank]].append(value)
+            wanted = {n: before_each(rows, n, k, with_it=with_it) for n in came}
+            assert found == {n: values for n, values in wanted.items() if values}
+        side = change.newest(interval)
+        assert side.moments.tolist() == list(range(len(came)))
+        assert side.column("v").to_pylist() == came
+        earlier = [(*before_each(rows, n, k, with_it=True), n)[-3:-1] for n in came]
+        old = [
+            interval is not None and rows[e[0]][1] < rows[n][1] - interval for e, n in zip(earlier, came, strict=True)
+        ]
+        wanted = [None if len(e) < 2 or is_old else e[0] for e, is_old in zip(earlier, old, strict=True)]
+        assert side.column("__prev_1_v").to_pylist() == wanted
+
+
 @given(ROWS, ENDS, st.integers(1, 3))
 def test_asked_again_for_the_same_step_it_gives_the_same(rows: list[tuple[int, int]], ends: list[int], k: int) -> None:
     for begin, window, inlet, end in steps(rows, ends, k):

@@ -85,17 +85,20 @@ def test_if_not_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("clause", "slide"),
+    ("clause", "slide", "each_row"),
     [
-        ("SAMPLE REALTIME", None),
-        ("sample realtime", None),
-        ("SAMPLE INTERVAL '1' MINUTE", MINUTE),
-        ("SAMPLE INTERVAL 2", 2 * SECOND),
-        ("SAMPLE INTERVAL '500 ms'", SECOND / 2),
+        ("SAMPLE REALTIME", None, False),
+        ("sample realtime", None, False),
+        ("SAMPLE EACH ROW", None, True),
+        ("sample each row", None, True),
+        ("SAMPLE INTERVAL '1' MINUTE", MINUTE, False),
+        ("SAMPLE INTERVAL 2", 2 * SECOND, False),
+        ("SAMPLE INTERVAL '500 ms'", SECOND / 2, False),
     ],
 )
-def test_sample(clause: str, slide: timedelta | None) -> None:
-    assert body(f"SELECT a FROM r [NOW] {clause}").slide == slide
+def test_sample(clause: str, slide: timedelta | None, each_row: bool) -> None:
+    found = body(f"SELECT a FROM r [NOW] {clause}")
+    assert (found.slide, found.each_row) == (slide, each_row)
 
 
 @pytest.mark.parametrize("form", ["ISTREAM", "DSTREAM", "RSTREAM", "istream"])
@@ -185,8 +188,9 @@ WINDOW_5 = IntervalWindow(5 * MINUTE)
          st.AlterQuery("", NOWHERE, "q", window=("s", LandmarkWindow(MINUTE)))),
         ("ALTER CONTINUOUS QUERY q SET WINDOW OF s = [NOW]",
          st.AlterQuery("", NOWHERE, "q", window=("s", NowWindow()))),
-        ("ALTER CONTINUOUS QUERY q SET SAMPLE INTERVAL 2", st.AlterQuery("", NOWHERE, "q", slide=(2 * SECOND,))),
-        ("ALTER CONTINUOUS QUERY q SET SAMPLE REALTIME", st.AlterQuery("", NOWHERE, "q", slide=(None,))),
+        ("ALTER CONTINUOUS QUERY q SET SAMPLE INTERVAL 2", st.AlterQuery("", NOWHERE, "q", sample=(2 * SECOND, False))),
+        ("ALTER CONTINUOUS QUERY q SET SAMPLE REALTIME", st.AlterQuery("", NOWHERE, "q", sample=(None, False))),
+        ("ALTER CONTINUOUS QUERY q SET SAMPLE EACH ROW", st.AlterQuery("", NOWHERE, "q", sample=(None, True))),
         ("ALTER STREAMING VIEW v SET RANGE INTERVAL '5' MINUTE", st.AlterQuery("", NOWHERE, "v", history=5 * MINUTE, view=True)),
         ("PAUSE CONTINUOUS QUERY q", st.PauseQuery("", NOWHERE, "q", True)),
         ("RESUME CONTINUOUS QUERY q", st.PauseQuery("", NOWHERE, "q", False)),
@@ -217,7 +221,7 @@ def test_statement(text: str, expected: st.Statement) -> None:
 # Refusals
 
 A = "ALTER CONTINUOUS QUERY q SET"
-HINT = "Hint: Write SAMPLE INTERVAL '1' MINUTE, or SAMPLE REALTIME."
+HINT = "Hint: Write SAMPLE INTERVAL '1' MINUTE, SAMPLE REALTIME or SAMPLE EACH ROW."
 END = "but found the end of the statement"
 
 
@@ -244,10 +248,12 @@ END = "but found the end of the statement"
         (f"{Q} AS", "", f"expected a query after AS, {END}"),
         (f"{Q} AS SELET a", "SELET", 'expected a query after AS, but found "SELET"|Hint: Did you mean "SELECT"?'),
         (f"{Q} AS SELECT a FROM r [NOW]", "", f"expected SAMPLE at the end of a continuous query, {END}|{HINT}"),
-        (f"{Q} AS SELECT a FROM r [NOW] SAMPLE", "", f"expected INTERVAL or REALTIME after SAMPLE, {END}"),
-        (f"{Q} AS SELECT a FROM r [NOW] SAMPLE 5", "5", "expected INTERVAL or REALTIME after SAMPLE, but found number 5"),
+        (f"{Q} AS SELECT a FROM r [NOW] SAMPLE", "", f"expected INTERVAL, REALTIME or EACH ROW after SAMPLE, {END}"),
+        (f"{Q} AS SELECT a FROM r [NOW] SAMPLE 5", "5", "expected INTERVAL, REALTIME or EACH ROW after SAMPLE, but found number 5"),
         (f"{Q} AS SELECT a FROM r [NOW] SAMPLE REALTIM", "REALTIM",
-         'expected INTERVAL or REALTIME after SAMPLE, but found "REALTIM"|Hint: Did you mean "REALTIME"?'),
+         'expected INTERVAL, REALTIME or EACH ROW after SAMPLE, but found "REALTIM"|Hint: Did you mean "REALTIME"?'),
+        (f"{Q} AS SELECT a FROM r [NOW] SAMPLE EACH", "", f"expected ROW after EACH, {END}"),
+        (f"{Q} AS SELECT a FROM r [NOW] SAMPLE EACH TIME", "TIME", 'expected ROW after EACH, but found "TIME"'),
         (f"{Q} AS SELECT a FROM r [NOW] SAMPLE INTERVAL 0", "INTERVAL 0", "a query cannot be sampled every 0 seconds"),
         (f"{Q} AS SELECT a FROM r [NOW] SAMPLE INTERVAL -1", "INTERVAL -1", 'interval "-1 SECOND" is negative'),
         (f"{Q} AS SELECT a FROM r [NOW] SAMPLE INTERVAL 1 MONTH", "INTERVAL 1 MONTH",
@@ -269,7 +275,7 @@ END = "but found the end of the statement"
         (f"{A} WINDOW OF s [NOW]", "[", 'expected "=" after the table\'s name, but found "["'),
         (f"{A} WINDOW OF s = 5", "5", "expected INTERVAL, but found number 5"),
         (f"{A} WINDOW OF s = [NOW] x", "x", 'expected the end of the statement, but found "x"'),
-        (f"{A} SAMPLE 5", "5", "expected INTERVAL or REALTIME after SET SAMPLE, but found number 5"),
+        (f"{A} SAMPLE 5", "5", "expected INTERVAL, REALTIME or EACH ROW after SET SAMPLE, but found number 5"),
         (f"{A} SAMPLE INTERVAL 0", "INTERVAL 0", "a query cannot be sampled every 0 seconds"),
         (f"{A} RANGE INTERVAL 0", "INTERVAL 0", "results cannot be kept for 0 seconds|"
          "Hint: Leave RANGE out to keep those of the last instant."),

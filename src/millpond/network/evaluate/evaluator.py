@@ -14,15 +14,15 @@ import contextlib
 import logging
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema
-from millpond.catalog import ContinuousQuery, StreamingTable
+from millpond.arrow import arrow_schema, integers
+from millpond.catalog import INSTANT, ContinuousQuery, StreamingTable
 from millpond.errors import InternalError, MillpondError
-from millpond.event_time import NEVER, Progress
+from millpond.event_time import NEVER, Progress, event_times
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.engine.watch import Evaluation, Watch, definition_key
@@ -33,7 +33,7 @@ from millpond.network.strategies.base import Checkpoint, Costs, Strategy
 from millpond.network.strategies.parts.context import Context
 from millpond.network.strategies.registry import choose
 from millpond.network.time.inlet import Inlet
-from millpond.network.time.instants import in_order
+from millpond.network.time.instants import ROW
 from millpond.schema import SEQ, with_seq
 
 _log = logging.getLogger("millpond")
@@ -281,3 +281,15 @@ def numbered(rows: pa.Table, first: int) -> pa.Table:
     """Rows with their numbers in a last column."""
     numbers = pa.array(np.arange(first, first + rows.num_rows, dtype=np.int64))
     return rows.append_column(pa.field(SEQ, pa.int64()), numbers)
+
+
+def in_order(parts: Sequence[pa.Table]) -> pa.Table:
+    """What was sent in several places, together: in the order of the instants, without ROW."""
+    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+    times = event_times(rows, INSTANT)
+    if len(parts) > 1:
+        if ROW in rows.column_names:
+            rows = rows.take(pa.array(np.lexsort((integers(rows.column(ROW)), times))))
+        elif (times[1:] < times[:-1]).any():
+            rows = rows.take(pa.array(np.argsort(times, kind="stable")))
+    return rows.drop_columns([ROW]) if ROW in rows.column_names else rows

@@ -16,14 +16,13 @@ import pyarrow as pa
 from millpond.arrow import arrow_schema, numbered_between
 from millpond.catalog import INSTANT, Catalog
 from millpond.event_time import Progress, event_times
-from millpond.network.evaluate.evaluator import numbered
+from millpond.network.evaluate.evaluator import in_order, numbered
 from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.definitions import RunningQueries, Step
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.state import Seen, State
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
-from millpond.network.time.instants import in_order
 from millpond.results.log import Sent
 from millpond.table.store import tail_table
 from millpond.table.stream import StreamTable
@@ -222,4 +221,3 @@ def arrivals(table: StreamTable, low: int, high: int) -> pa.Table | None:
         blocks = table.rows.snapshot().blocks
     found = tail_table([b for b in blocks if b.last_seq >= low], arrow_schema(table.stored))
     return numbered_between(found, low, high)
-

@@ -40,8 +40,8 @@ class NeighbourStrategy(KeyedStrategy):
         return projection if isinstance(projection, Refusal) else cls(prepared, projection)
 
     def local_to(self, table: StreamingTable) -> bool:
-        """If the shard key is selected too: then nothing that is gone in one shard equals what is new in another. Where each row is an
-        instant, that cannot be: one shard changes."""
+        """If the shard key is selected too: then nothing that is gone in one shard equals what is new in another. Where each row
+        is an instant, that cannot be: one shard changes."""
         return keyed_by(self.prepared, table) and (self.prepared.each_row or selects_shard_key(self.prepared, table))
 
     def _of(self, change: Change) -> tuple[Side, Side | None]:

@@ -7,7 +7,7 @@ none of them or a thousand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,15 +89,3 @@ class RowInstants:
         times = pa.chunked_array([pa.array(self.times[ranks]).cast(schema.field(INSTANT).type)])
         plain = pa.Table.from_arrays([*rows.columns[:-1], times], names=schema.names).cast(schema)
         return plain.append_column(ROW, pa.array(self.numbers[ranks]))
-
-
-def in_order(parts: Sequence[pa.Table]) -> pa.Table:
-    """What was sent in several places, together: in the order of the instants, without ROW."""
-    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-    times = event_times(rows, INSTANT)
-    if len(parts) > 1:
-        if ROW in rows.column_names:
-            rows = rows.take(pa.array(np.lexsort((integers(rows.column(ROW)), times))))
-        elif (times[1:] < times[:-1]).any():
-            rows = rows.take(pa.array(np.argsort(times, kind="stable")))
-    return rows.drop_columns([ROW]) if ROW in rows.column_names else rows

@@ -41,7 +41,11 @@ def check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str
                 names[alias] = list(outputs)
             elif source.name in uses:
                 use = uses[source.name]
-                names[alias] = [*use.names, *(p.name for p in use.previous), *([OWN_INSTANT] if use.own_instant else [])]
+                names[alias] = [
+                    *use.names,
+                    *(p.name for p in use.previous),
+                    *([OWN_INSTANT] if use.own_instant else []),
+                ]
         if isinstance(scope.expression, exp.SetOperation):  # its ORDER BY names outputs
             names[""] = list(scope.expression.named_selects)
         for column in scope.columns:

@@ -70,8 +70,8 @@ class SelectStrategy(Strategy):
 
     @abstractmethod
     def _visible(self, begin: int, frontier: int) -> tuple[Arrived | Side, Side | None]:
-        """Rows seen at the instants in [begin, frontier); and those of which what they make is left out, if any. Where each row is
-        an instant, their moments are its ranks."""
+        """Rows seen at the instants in [begin, frontier); and those of which what they make is left out, if any. Where each row
+        is an instant, their moments are ranks."""
 
     def advance(self, begin: int, frontier: int) -> pa.Table | None:
         found: pa.Table | None
