@@ -54,7 +54,7 @@ def main() -> None:
               SELECT vid, seg, pos FROM reports [vid ROWS 4]
               WHERE t = NOW() AND lane BETWEEN 1 AND 3
                 AND pos = PREV(pos) AND pos = PREV(pos, 2) AND pos = PREV(pos, 3) AND t - PREV(t, 3) = 90
-              SAMPLE REALTIME
+              SAMPLE EACH ROW
         """)
         receipt = db.append("reports", reports())
         db.advance("reports", 25 * 60)

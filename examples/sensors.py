@@ -50,7 +50,7 @@ def main() -> None:
               TIMESTAMP BY t LATENESS INTERVAL '5' SECOND;
             CREATE CONTINUOUS QUERY alarms AS
               SELECT ISTREAM device, PREV(celsius) AS before, celsius, t FROM readings [device ROWS 2]
-              WHERE celsius - PREV(celsius) > 10 SAMPLE REALTIME
+              WHERE celsius - PREV(celsius) > 10 SAMPLE EACH ROW
         """)
         receipt = db.append("readings", READINGS)
         print(f"accepted {receipt.accepted}, late {receipt.late}, malformed {receipt.malformed}")

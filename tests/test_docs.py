@@ -20,7 +20,10 @@ ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("guide", "how-to", "extending", "synopses", "correlated"))]
+PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("guide", "how-to", "differences", "extending", "synopses", "correlated")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

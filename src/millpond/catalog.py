@@ -47,7 +47,7 @@ class StreamingTable:
 
     `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'. `ahead` is how far a row may be
     ahead of its arrival or, where time is an integer, of the rows before it; None is any distance. `idle` is how many rows it had
-    accepted when it was declared idle.
+    accepted when it was declared idle. `idle_after` is how long nothing may come before its time follows the wall clock.
     """
 
     name: str
@@ -63,6 +63,7 @@ class StreamingTable:
     indexes: tuple[Index, ...] = ()
     idle: int | None = None
     ahead: timedelta | None = None
+    idle_after: timedelta | None = None
 
     @property
     def unit(self) -> TimeUnit:

@@ -1,4 +1,4 @@
-"""NOW() over a window: the instant a query is evaluated at, which is known only when it is.
+"""NOW() of a query that reads streams: the instant it is evaluated at, which is known only when it is.
 
 A bound tree holds a placeholder node where NOW() stood. (A user's own parameters never get that far: `allowed` refuses them.)
 For DuckDB the node becomes a mark in the text that no user's text can hold, so that a continuous query is translated once and

@@ -13,6 +13,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
+from millpond.catalog import StreamingTable
 from millpond.errors import EngineError, counted
 from millpond.query.as_of import check_kept, times_as_of
 from millpond.query.binding.uses import Bound, Use
@@ -65,9 +66,14 @@ class Plan:
 
     @property
     def instant(self) -> int | None:
-        """What NOW() is: the time of the windows, the earliest if they differ."""
-        windowed = [i for n, i in self.inputs.items() if self.bound.uses[n].window is not None]
-        known = [i.now for i in windowed if isinstance(i, Tiers) and i.now is not None]
+        """What NOW() is: the time of the streams, the earliest if they differ. None if none has a time yet."""
+        uses = self.bound.uses
+        times = [
+            i.now
+            for n, i in self.inputs.items()
+            if isinstance(i, Tiers) and isinstance(uses[n].table, StreamingTable) and not uses[n].rejected
+        ]
+        known = [time for time in times if time is not None]
         return min(known, default=None)
 
     @property

@@ -65,10 +65,23 @@ def streaming_table(statement: CreateStreamingTable, catalog: Catalog, shards: i
     table = replace(table, ahead=statement.ahead[0] if statement.ahead is not None else AHEAD if by_clock else None)
     if table.ahead is not None:
         table.unit.count(table.ahead)
+    if statement.idle_after is not None:
+        table = _idle_after(table, statement.idle_after[0])
     table.unit.count(table.lateness)  # raises if it is finer than the time column
     if table.history is not None:
         table.unit.count(table.history)
     return table
+
+
+def _idle_after(table: StreamingTable, quiet: timedelta | None) -> StreamingTable:
+    """The table with another IDLE AFTER."""
+    if quiet is not None and table.unit is not TimeUnit.MICROSECOND:
+        raise UnsupportedSql(
+            f'"{table.name}" cannot follow the wall clock: its times are whole numbers',
+            detail="IDLE AFTER is for times that are TIMESTAMPs. Nobody knows from when on whole numbers count.",
+            hint=f"Send heartbeats: db.advance('{table.name}', time).",
+        )
+    return replace(table, idle_after=quiet)
 
 
 def _options(given: object) -> dict[str, str]:
@@ -156,6 +169,8 @@ def altered(statement: AlterTable, catalog: Catalog) -> StreamingTable:
         if statement.ahead[0] is not None:
             table.unit.count(statement.ahead[0])
         table = replace(table, ahead=statement.ahead[0])
+    if statement.idle_after is not None:
+        table = _idle_after(table, statement.idle_after[0])
     options = _options(statement.options)
     if "shards" in options:
         table = replace(table, shards=int(options["shards"]))

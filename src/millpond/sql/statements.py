@@ -42,6 +42,7 @@ class CreateStreamingTable(Statement):
     history: timedelta | None = None  # RANGE; None keeps rows forever
     lateness: timedelta = timedelta(0)
     ahead: tuple[timedelta | None] | None = None  # None is the default of the table; (None,) is UNBOUNDED
+    idle_after: tuple[timedelta | None] | None = None  # (None,) is UNBOUNDED: never
     options: Mapping[str, str] = field(default_factory=dict)
     if_not_exists: bool = False
 
@@ -218,6 +219,7 @@ class AlterTable(Statement):
     drop_history: bool = False
     lateness: timedelta | None = None
     ahead: tuple[timedelta | None] | None = None  # (None,) is UNBOUNDED
+    idle_after: tuple[timedelta | None] | None = None  # (None,) is UNBOUNDED: never
     options: Mapping[str, str] = field(default_factory=dict)
     now: int | str | None = None  # SET NOW: a literal, number or text
     idle: bool | None = None  # SET IDLE, SET ACTIVE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import millpond
-from millpond import CatalogError, Pond, UnknownName
+from millpond import CatalogError, Pond, UnknownName, UnsupportedSql
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
+from millpond.clock import ManualClock
 from millpond.network.plan.graph import bases
 from millpond.network.run.idle import targets
 from millpond.schema import Schema
@@ -263,3 +265,79 @@ def test_an_idle_table_follows_the_slowest_of_the_others(given_tables: tuple[Cat
         if wanted and (now is None or now < max(wanted)):
             expected[name] = max(wanted)
     assert targets(catalog, streams.__getitem__) == expected
+
+
+# -- IDLE AFTER -------------------------------------------------------------------------------------------------------
+
+NOON = 1_767_268_800_000_000  # 2026-01-01 12:00:00 UTC
+
+
+def at(seconds: float) -> datetime:
+    return datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(seconds=seconds)
+
+
+def quiet_pond(folder: Path, clock: ManualClock) -> Pond:
+    return millpond.connect(folder, auto_archive=False, engine="duckdb", clock=clock)
+
+
+def test_the_time_of_a_quiet_table_follows_the_wall_clock(tmp_path: Path) -> None:
+    clock = ManualClock(NOON)
+    with quiet_pond(tmp_path / "pond", clock) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t TIMESTAMP) TIMESTAMP BY t LATENESS INTERVAL '2' SECOND "
+               "IDLE AFTER INTERVAL '10' SECOND")  # fmt: skip
+        db.sql("CREATE CONTINUOUS QUERY q AS SELECT v FROM r [NOW] SAMPLE EACH ROW")
+        db.append("r", [(1, at(-1)), (2, at(0))])
+        db.tick()
+        assert (db.now("r"), results(db, "q")) == (at(-2), [])
+        clock.advance(9.9)
+        db.tick()
+        assert db.now("r") == at(-2), "not yet quiet for long enough"
+        clock.advance(3.1)
+        db.tick()
+        assert db.now("r") == at(1), "13 seconds, less 10 and the lateness"
+        assert results(db, "q") == [(1, at(-1)), (2, at(0))]
+        clock.advance(7)
+        db.tick()
+        assert db.now("r") == at(8), "it goes on with the clock"
+        assert db.append("r", [(3, at(7))]).late == 1, "as after any heartbeat"
+        assert db.append("r", [(4, at(9))]).accepted == 1
+        clock.advance(5)
+        db.tick()
+        assert db.now("r") == at(8), "a row came: it waits again"
+        clock.advance(10)
+        db.tick()
+        assert db.now("r") == at(23)
+
+
+def test_after_a_restart_a_quiet_table_waits_anew(tmp_path: Path) -> None:
+    clock = ManualClock(NOON)
+    with quiet_pond(tmp_path / "pond", clock) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT) IDLE AFTER INTERVAL '10' SECOND")
+        db.append("r", [(1,)])
+    clock.advance(3600)
+    with quiet_pond(tmp_path / "pond", clock) as db:
+        db.tick()
+        assert db.now("r") == at(0)
+        clock.advance(10)
+        db.tick()
+        assert db.now("r") == at(3600)
+        assert db.sql("SELECT idle_after FROM millpond.tables").rows() == [("10 seconds",)]
+        db.sql("ALTER STREAMING TABLE r SET IDLE AFTER UNBOUNDED")
+        clock.advance(60)
+        db.tick()
+        assert db.now("r") == at(3600)
+        db.sql("ALTER STREAMING TABLE r SET IDLE AFTER INTERVAL '1' MINUTE")
+        db.tick()
+        clock.advance(61)
+        db.tick()
+        assert db.now("r") == at(3671)
+
+
+def test_whole_numbers_cannot_follow_the_wall_clock(db: Pond) -> None:
+    for statement in (
+        "CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t IDLE AFTER INTERVAL '10' SECOND",
+        "ALTER STREAMING TABLE a SET IDLE AFTER INTERVAL '10' SECOND",
+    ):
+        with pytest.raises(UnsupportedSql, match="cannot follow the wall clock: its times are whole numbers"):
+            db.sql(statement)
+    db.sql("ALTER STREAMING TABLE a SET IDLE AFTER UNBOUNDED")

@@ -17,6 +17,7 @@ from millpond.catalog import StandardTable
 from millpond.network.plan.prepared import Prepared
 from millpond.predicate.vector import Filter
 from millpond.query.binding.uses import Use
+from millpond.query.instant import is_own_instant
 from millpond.schema import Column, DataType
 from millpond.sql.predicates import read_necessary, typed_column
 
@@ -58,7 +59,7 @@ def _where_of(tree: exp.Select, use: Use) -> Filter | None:
     """What WHERE says about one relation alone: a row of it that does not match is in no result."""
 
     def column_of(node: exp.Column) -> Column | None:
-        return typed_column(node) if node.table.lower() == use.alias.lower() else None
+        return typed_column(node) if node.table.lower() == use.alias.lower() and not is_own_instant(node) else None
 
     where = tree.args.get("where")
     return None if where is None else Filter(read_necessary(where.this, column_of))

@@ -109,6 +109,13 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     text, refusal = _translated(bound, sql)
     if refusal is not None:
         check_special_times(tree, sql)
+        if query.each_row:
+            raise UnsupportedSql(
+                "SAMPLE EACH ROW needs a query that DuckDB is proved to answer",
+                detail=f"Spark would have to be asked at each row: {refusal}.",
+                hint="Write SAMPLE REALTIME, or SAMPLE INTERVAL.",
+                sql=sql,
+            )
         for use in streams:
             if use.window is not None and use.window.grows:
                 raise _grows(use, refusal, sql)

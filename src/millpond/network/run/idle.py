@@ -4,6 +4,10 @@ Idea. At each tick an idle table gets a heartbeat, an ordinary and durable one: 
 of the other tables of that query; of several queries the greatest such time. So rows that come later and are before it are
 late, as after any heartbeat. The catalog keeps how many rows the table had accepted when it was declared idle: with the
 next accepted row it is not idle any more, without anybody having to write that down.
+
+A table with IDLE AFTER i needs no declaration: once no row has come for i, it gets the time of the wall clock, less i and its
+lateness, as if a row of i ago had just come. Nothing is written down about that either. After a restart i is counted anew, so
+that rows which waited for the pond are not late.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millpond.catalog import Catalog
+from millpond.clock import Clock
 from millpond.network.plan.graph import bases
 from millpond.table.stream import StreamTable
 
@@ -47,3 +52,30 @@ def follow(catalog: Catalog, stream: Callable[[str], StreamTable], heartbeat: Ca
         rows = catalog.streaming[name].idle
         if rows is not None and stream(name).damage is None:
             heartbeat(name, time, rows)
+
+
+class QuietTables:
+    """The tables with IDLE AFTER: how many rows each had, and since when, as far as ticks saw it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[int, int]] = {}  # by folder
+
+    def follow(
+        self, catalog: Catalog, stream: Callable[[str], StreamTable], heartbeat: Callable[[str, int, int], None]
+    ) -> None:
+        """Give those from which nothing has come for so long their heartbeats."""
+        now = self._clock.micros()
+        tables = {name: table for name, table in catalog.streaming.items() if table.idle_after is not None}
+        self._seen = {t.folder: self._seen[t.folder] for t in tables.values() if t.folder in self._seen}
+        for name, definition in tables.items():
+            table = stream(name)
+            rows, since = self._seen.get(definition.folder, (-1, now))
+            if table.next_row != rows:
+                rows, since = table.next_row, now
+            self._seen[definition.folder] = rows, since
+            assert definition.idle_after is not None
+            quiet = definition.unit.count(definition.idle_after)
+            time = now - quiet - definition.unit.count(definition.lateness)
+            if now - since >= quiet and table.damage is None and (table.now is None or table.now < time):
+                heartbeat(name, time, rows)

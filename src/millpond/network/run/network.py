@@ -39,7 +39,7 @@ from millpond.network.run.commit import EvaluatedTick, decide, evaluate
 from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
-from millpond.network.run.idle import follow
+from millpond.network.run.idle import QuietTables, follow
 from millpond.network.run.shard_definitions import DefinitionFiles
 from millpond.network.run.state import State
 from millpond.network.run.task import ShardOutcome, read_outcome
@@ -87,6 +87,7 @@ class Network:
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
         self._checkpoints = checkpoints.Scribe(self._shards_folder, WHOLE)
         self._last_results = last_result.LastResults(host.folder)
+        self._quiet = QuietTables(host.clock)
 
     # -- opening ----------------------------------------------------------------------------------------------------
 
@@ -232,9 +233,11 @@ class Network:
     # -- a tick -----------------------------------------------------------------------------------------------------
 
     def advance_idle_tables(self) -> None:
-        """Give tables that are declared idle the time of those they are joined with. Writes to their logs."""
+        """Give tables that are declared idle the time of those they are joined with, and quiet ones with IDLE AFTER that of the
+        wall clock. Writes to their logs."""
         with self.host.work:
             follow(self.host.catalog, self.host.stream, self.host.heartbeat)
+            self._quiet.follow(self.host.catalog, self.host.stream, self.host.heartbeat)
 
     def plan(self) -> TickPlan | None:
         """What is to be done in the next tick; None if there is nothing."""

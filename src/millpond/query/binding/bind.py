@@ -124,7 +124,7 @@ def _resolve(
     scopes = with_row_numbers(resolved) if contents.row_numbers else traverse_scope(resolved)
     if contents.calls:
         rewrite_previous(scopes, uses, sql, changes)
-        rewrite_now(scopes, uses, changes, each_row=each_row)
+        rewrite_now(scopes, uses, changes, sql, each_row=each_row)
         order_aggregates(scopes, uses)
     check()
     check_columns(scopes, uses, aliases, sql)

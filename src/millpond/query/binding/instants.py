@@ -1,4 +1,5 @@
-"""`NOW()` over a window: a placeholder for the instant of evaluation (`query.instant`), filled in for each evaluation."""
+"""`NOW()` in a query that reads streams: a placeholder for the instant of evaluation (`query.instant`), filled in for each
+evaluation. CURRENT_TIMESTAMP and its like are the wall clock, which a one-time query may ask."""
 
 from __future__ import annotations
 
@@ -9,25 +10,33 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import StreamingTable
+from millpond.duration import TimeUnit
+from millpond.errors import UnsupportedSql
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.query.instant import OWN_INSTANT, placeholder
+from millpond.sql.dialect import span_of
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
-def rewrite_now(scopes: list[Scope], uses: dict[str, Use], changes: TextChanges, *, each_row: bool) -> None:
-    """Over a window NOW() is the instant the query is evaluated at. Time is data there; the wall clock plays no part."""
-    windowed = [u for u in uses.values() if u.window is not None]
-    if not windowed:
+def rewrite_now(scopes: list[Scope], uses: dict[str, Use], changes: TextChanges, sql: str, *, each_row: bool) -> None:
+    """Of a query that reads streams NOW() is the instant it is evaluated at. Time is data there; the wall clock plays no part."""
+    tables = [u.table for u in uses.values() if isinstance(u.table, StreamingTable) and not u.rejected]
+    if not tables:
         return
-    table = windowed[0].table
-    assert isinstance(table, StreamingTable)
-    whole = table.columns.find(table.time_column, table.name).type.is_integer
+    whole = tables[0].unit is TimeUnit.SECOND
     for scope in scopes:
-        for node in list(scope.find_all(exp.CurrentTimestamp, exp.Anonymous)):
-            if isinstance(node, exp.Anonymous) and (node.name.upper() != "NOW" or node.expressions):
+        for node in list(scope.find_all(exp.Anonymous)):
+            if node.name.upper() != "NOW" or node.expressions:
                 continue
+            if len({table.unit for table in tables}) > 1:
+                raise UnsupportedSql(
+                    "NOW() is of streams whose times cannot be compared",
+                    detail="One is in whole seconds, another a TIMESTAMP.",
+                    sql=sql,
+                    span=span_of(node),
+                )
             compared = _compared_with(node, scope, uses) if each_row else None
             if compared is not None:
                 column, use = compared

@@ -40,6 +40,7 @@ class DefinitionReader(QueryReader):
                 "RANGE": self.history,
                 "LATENESS": self.interval,
                 "AHEAD": lambda: (self.history("AHEAD"),),
+                "IDLE AFTER": lambda: (self.history("IDLE AFTER"),),
                 "WITH": self.options,
             }
         )
@@ -47,7 +48,7 @@ class DefinitionReader(QueryReader):
         return st.CreateStreamingTable(
             self.sql, self.place, name, columns,
             time_column=read.get("TIMESTAMP BY"), shard_by=read.get("SHARD BY", ()), history=read.get("RANGE"),
-            lateness=read.get("LATENESS", timedelta(0)), ahead=read.get("AHEAD"),
+            lateness=read.get("LATENESS", timedelta(0)), ahead=read.get("AHEAD"), idle_after=read.get("IDLE AFTER"),
             options=read.get("WITH", {}), if_not_exists=if_not_exists,
         )  # fmt: skip
 
@@ -76,7 +77,9 @@ class DefinitionReader(QueryReader):
             parts["columns"] = self.column_list()
             self.nullable()
             hint = "Only a streaming table has it: CREATE STREAMING TABLE."
-            self.refuse(("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH"), prefix="clause ", hint=hint)
+            self.refuse(
+                ("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "IDLE", "WITH"), prefix="clause ", hint=hint
+            )
             self.refuse(REFUSED_CLAUSES, prefix="clause ")
         else:
             self.refuse(REFUSED_CLAUSES, prefix="clause ")
@@ -150,6 +153,8 @@ class DefinitionReader(QueryReader):
                 change["lateness"] = self.interval()
             elif what == "AHEAD":
                 change["ahead"] = (self.history("AHEAD"),)
+            elif what == "IDLE" and self.accept("AFTER"):
+                change["idle_after"] = (self.history("IDLE AFTER"),)
             elif what == "NOW":
                 change["now"] = self.moment()
             elif what != "RANGE":
