@@ -265,13 +265,16 @@ def without_stars(sql: str, catalog: Catalog) -> str:
     tables = {t.alias_or_name.lower(): t for t in sources if isinstance(t, exp.Table) and catalog.relation(t.name)}
     if len(tables) != joined:
         return sql
+    compared = {
+        j.this.alias_or_name.lower() for j in tree.args.get("joins") or () if j.kind.upper() in ("SEMI", "ANTI")
+    }
     edits: list[tuple[int, int, str]] = []
     for item in tree.expressions:
         star = item.this if isinstance(item, exp.Column) else item
         span = span_of(item)
         if not isinstance(star, exp.Star) or span is None or any(star.args.get(k) for k in star.args if k != "this"):
             continue
-        chosen = [item.table.lower()] if isinstance(item, exp.Column) else list(tables)
+        chosen = [item.table.lower()] if isinstance(item, exp.Column) else [a for a in tables if a not in compared]
         if all(alias in tables for alias in chosen):
             edits.append((span.start, span.end, ", ".join(_shown_by_star(tables[a], catalog) for a in chosen)))
     for start, end, text in reversed(edits):

@@ -102,7 +102,7 @@ def _resolve(
     for scope in scopes:
         if exp.Overlaps in contents.kinds:
             rewrite_periods(scope, uses, sql, changes)
-        expand_stars(scope, uses, hidden, changes)
+        expand_stars(scope, uses, hidden, changes, sql)
         settle_where(scope, uses, sql)
     aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
     name_outputs(tree)

@@ -1,7 +1,8 @@
 """`*`: which columns it shows.
 
-A window shows the explicit columns: `*` over it leaves out the time column, which can still be named.
-The row number `_seq` is never shown, and a column like others where it is named.
+A window shows the explicit columns: `*` over it leaves out the time column, which can still be named. That holds wherever `*`
+stands, as an item, with EXCEPT, beside USING or in a call, and for the columns that NATURAL JOIN compares. The row number `_seq`
+is never shown, and a column like others where it is named.
 """
 
 from __future__ import annotations
@@ -12,44 +13,171 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from millpond.catalog import StreamingTable
-from millpond.errors import Span, UnsupportedSql
+from millpond.errors import Span, UnknownName, UnsupportedSql
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.sql.dialect import span_of
 
 
-def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: TextChanges) -> None:
+def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: TextChanges, sql: str) -> None:
     """Write the columns of `*` where it must not show all that a relation has: the time column of a window; and `_seq` and
     PREV, in a query that names such `hidden` columns."""
     select = scope.expression
     by_alias = uses_by_alias(scope, uses)
-    windowed = {a: u for a, u in by_alias.items() if u.window is not None or hidden}
-    if not windowed or not isinstance(select, exp.Select):
+    if not isinstance(select, exp.Select) or not any(u.window is not None or hidden for u in by_alias.values()):
         return
-    if any(j.args.get("using") or j.args.get("method") for j in select.args.get("joins") or ()):
-        if select.is_star:
-            changes.lost()
-        return
+    if any(u.window is not None for u in by_alias.values()):
+        _settle_natural_joins(scope, uses, changes, sql)
     expressions: list[exp.Expr] = []
     for item in select.expressions:
-        if isinstance(item, exp.Star) and not item.args.get("except_") and not item.args.get("except"):
-            columns = [each for alias in scope.sources for each in _star(alias, windowed.get(alias.lower()))]
-            changes.star(item, columns)
-            expressions += columns
-        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-            columns = _star(item.table, windowed.get(item.table.lower()))
-            changes.star(item, columns)
-            expressions += columns
-        else:
+        columns = _columns_of(item, scope, uses, hidden, sql)
+        if columns is None:
             expressions.append(item)
+            continue
+        if _left_out(item):
+            changes.lost()
+        else:
+            changes.star(item, columns)
+        expressions += columns
     select.set("expressions", expressions)
+    if not hidden:  # there such calls are refused
+        _expand_arguments(scope, uses, changes, sql)
 
 
-def _star(alias: str, use: Use | None) -> list[exp.Expr]:
-    if use is None:
-        return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias))]
+def _columns_of(item: exp.Expr, scope: Scope, uses: Mapping[str, Use], hidden: bool, sql: str) -> list[exp.Expr] | None:
+    """The columns that an item of a SELECT stands for, if it is `*`, `t.*` or one of these with EXCEPT."""
+    star = item.this if isinstance(item, exp.Column) else item
+    if not isinstance(star, exp.Star):
+        return None
+    left_out = _left_out(item)
+    if isinstance(item, exp.Column):
+        columns = _shown(item.table, scope, uses, hidden, merged=bool(left_out), sql=sql)
+    else:
+        columns = _of_all(scope, uses, hidden, by_name=bool(left_out), sql=sql)
+    names = [c.name.lower() for c in columns]
+    for name in left_out:
+        if name.lower() not in names:
+            raise UnknownName("column", name, names, where=" in this FROM", sql=sql, span=span_of(item))
+    return [c for c in columns if c.name.lower() not in {n.lower() for n in left_out}]
+
+
+def _left_out(item: exp.Expr) -> list[str]:
+    """What EXCEPT names."""
+    star = item.this if isinstance(item, exp.Column) else item
+    return [each.name for each in star.args.get("except_") or star.args.get("except") or ()]
+
+
+def _of_all(scope: Scope, uses: Mapping[str, Use], hidden: bool, *, by_name: bool, sql: str) -> list[exp.Expr]:
+    """The columns of `*`: of USING each once, before the others; of the right side of a semi or anti join none."""
+    select = scope.expression
+    joins = select.args.get("joins") or []
+    by_name = by_name or any(j.args.get("using") for j in joins)
+    joined = {join.this.alias_or_name: join for join in joins}
+    found: list[exp.Expr] = []
+    for alias in scope.sources:
+        join = joined.get(alias)
+        if join is not None and join.kind.upper() in ("SEMI", "ANTI"):
+            continue
+        columns = _shown(alias, scope, uses, hidden, merged=by_name, sql=sql)
+        merged = [] if join is None else [each.name for each in join.args.get("using") or ()]
+        if merged:
+            once = {name.lower() for name in merged}
+            rest = [c for c in (*found, *columns) if c.name.lower() not in once]
+            found = [*(exp.column(name) for name in merged), *rest]
+        else:
+            found += columns
+    return found
+
+
+def _shown(
+    alias: str, scope: Scope, uses: Mapping[str, Use], hidden: bool, *, merged: bool, sql: str
+) -> list[exp.Expr]:
+    """What `*` shows of a relation. Where columns are to be `merged` or left out they are written one by one."""
+    use = uses_by_alias(scope, uses).get(alias.lower())
+    if use is None or (use.window is None and not hidden):
+        if not merged:
+            return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias))]
+        names = _names(scope, alias, uses)
+        if names is None:
+            raise UnsupportedSql(
+                "* is not supported beside a window in this query",
+                detail=f'The columns of "{alias}" are not known here.',
+                hint="Write the columns that you mean.",
+                sql=sql,
+            )
+        return [exp.column(name, table=alias) for name in names]
     shown = use.table.explicit if use.window is not None and isinstance(use.table, StreamingTable) else use.columns
     return [exp.column(c.name, table=alias) for c in shown]
+
+
+def _names(scope: Scope, alias: str, uses: Mapping[str, Use]) -> list[str] | None:
+    """The columns that `*` shows of a relation, if they are known before names are resolved."""
+    source = scope.sources.get(alias)
+    if isinstance(source, exp.Table) and source.name in uses:
+        use = uses[source.name]
+        windowed = use.window is not None and isinstance(use.table, StreamingTable)
+        return (use.table.explicit if windowed else use.columns).names  # type: ignore[union-attr]
+    if not isinstance(source, Scope) or not isinstance(source.expression, exp.Select):
+        return None
+    found: list[str] = []
+    for item in source.expression.selects:
+        if not item.is_star:
+            found.append(item.alias_or_name)
+            continue
+        inner = [item.table] if isinstance(item, exp.Column) else list(source.sources)
+        for each in inner:
+            names = _names(source, each, uses)
+            if names is None or _left_out(item) or source.expression.args.get("joins"):
+                return None
+            found += names
+    return found
+
+
+def _settle_natural_joins(scope: Scope, uses: Mapping[str, Use], changes: TextChanges, sql: str) -> None:
+    """A NATURAL JOIN with a window is over the columns that `*` shows of both sides."""
+    joins = scope.expression.args.get("joins") or []
+    if not any(join.method.upper() == "NATURAL" for join in joins):
+        return
+    changes.lost()
+    left = _names(scope, scope.expression.args["from_"].this.alias_or_name, uses)
+    for join in joins:
+        right = _names(scope, join.this.alias_or_name, uses)
+        if left is None or right is None:
+            raise UnsupportedSql(
+                "NATURAL JOIN is not supported beside a window in this query",
+                detail="The columns of one side are not known here.",
+                hint="Write JOIN ... USING (...).",
+                sql=sql,
+                span=span_of(join),
+            )
+        if join.method.upper() == "NATURAL":
+            known = {name.lower() for name in right}
+            common = [name for name in left if name.lower() in known]
+            join.set("method", None)
+            join.set("using", [exp.to_identifier(name) for name in dict.fromkeys(common)] or None)
+        left = [*left, *right]
+
+
+def _expand_arguments(scope: Scope, uses: Mapping[str, Use], changes: TextChanges, sql: str) -> None:
+    """`*` as the argument of a function, such as struct(*) or count(DISTINCT *). COUNT(*) counts rows."""
+    for star in list(scope.expression.find_all(exp.Star)):
+        node = star.parent if isinstance(star.parent, exp.Column) else star
+        call, key = node.parent, node.arg_key
+        if not isinstance(call, (exp.Func, exp.Distinct)) or isinstance(call, exp.Count):
+            continue
+        if node.parent_select is not scope.expression:
+            continue
+        columns = _columns_of(node, scope, uses, False, sql)
+        assert columns is not None
+        if any(c.is_star for c in columns):
+            columns = _of_all(scope, uses, False, by_name=True, sql=sql)
+        changes.star(node, columns)
+        if isinstance(call.args[key], list):
+            place = next(i for i, each in enumerate(call.args[key]) if each is node)
+            call.set(key, [*call.args[key][:place], *columns, *call.args[key][place + 1 :]])
+        else:
+            call.set(key, columns[0])
+            call.set("expressions", [*columns[1:], *call.expressions])
 
 
 def check_stars(tree: exp.Expr, sql: str) -> None:
