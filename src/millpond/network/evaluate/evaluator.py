@@ -285,11 +285,13 @@ def numbered(rows: pa.Table, first: int) -> pa.Table:
 
 def in_order(parts: Sequence[pa.Table]) -> pa.Table:
     """What was sent in several places, together: in the order of the instants, without ROW."""
-    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-    times = event_times(rows, INSTANT)
+    rows = parts[0]
+    by_row = rows.column_names[-1] == ROW
     if len(parts) > 1:
-        if ROW in rows.column_names:
+        rows = pa.concat_tables(parts)
+        times = event_times(rows, INSTANT)
+        if by_row:
             rows = rows.take(pa.array(np.lexsort((integers(rows.column(ROW)), times))))
         elif (times[1:] < times[:-1]).any():
             rows = rows.take(pa.array(np.argsort(times, kind="stable")))
-    return rows.drop_columns([ROW]) if ROW in rows.column_names else rows
+    return rows.drop_columns([ROW]) if by_row else rows
