@@ -17,7 +17,7 @@ from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.query.instant import OWN_INSTANT, placeholder
 from millpond.sql.dialect import span_of
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
 def rewrite_now(scopes: list[Scope], uses: dict[str, Use], changes: TextChanges, sql: str, *, each_row: bool) -> None:
