@@ -31,7 +31,7 @@ feed s
 1 | 6
 ? SELECT DISTINCT NOW() AS now FROM r LEFT JOIN s ON r.v = s.v
 6
-? SELECT COUNT(*) AS n FROM r_rejected WHERE reason = 'late'
+? SELECT COUNT(*) AS n FROM r_rejected WHERE reason LIKE 'late%'
 0
 ! SELECT r.v, NOW() AS now FROM r JOIN m ON r.v = m.v
 NOW() is of streams whose times cannot be compared
