@@ -61,14 +61,19 @@ line 1: SELECT * EXCEPT (x) FROM r [ROWS 1]
                ^
 Detail: There is: k, v.
 
-! SELECT * EXCEPT (x) FROM r [ROWS 1] JOIN (SELECT 1 AS k UNION SELECT 2) x ON r.k = x.k
+? SELECT * FROM r [ROWS 1] NATURAL JOIN (SELECT 1 AS k UNION SELECT 2) x
+: k | v
+1 | 10
+
+! SELECT * EXCEPT (v) FROM r [ROWS 1] JOIN range(2) x ON r.k = x.id
 * is not supported beside a window in this query
-line 1: SELECT * EXCEPT (x) FROM r [ROWS 1] JOIN (SELECT 1 AS k UNION SELECT 2) x ON r.k = x.k
 Detail: The columns of "x" are not known here.
 Hint: Write the columns that you mean.
 
-! SELECT * FROM r [ROWS 1] NATURAL JOIN (SELECT 1 AS k UNION SELECT 2) x
+! SELECT * FROM r [ROWS 1] NATURAL JOIN range(2) x
 NATURAL JOIN is not supported beside a window in this query
+line 1: SELECT * FROM r [ROWS 1] NATURAL JOIN range(2) x
+                                              ^^^^^
 Detail: The columns of one side are not known here.
 Hint: Write JOIN ... USING (...).
 

@@ -117,7 +117,11 @@ def _names(scope: Scope, alias: str, uses: Mapping[str, Use]) -> list[str] | Non
         use = uses[source.name]
         windowed = use.window is not None and isinstance(use.table, StreamingTable)
         return (use.table.explicit if windowed else use.columns).names  # type: ignore[union-attr]
-    if not isinstance(source, Scope) or not isinstance(source.expression, exp.Select):
+    if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
+        return None
+    if "*" not in source.expression.named_selects:
+        return list(source.expression.named_selects)
+    if not isinstance(source.expression, exp.Select):
         return None
     found: list[str] = []
     for item in source.expression.selects:
