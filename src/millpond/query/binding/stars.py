@@ -14,6 +14,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from millpond.catalog import StreamingTable
 from millpond.errors import Span, UnknownName, UnsupportedSql
+from millpond.query.approximate import is_approximate
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.sql.dialect import span_of
@@ -163,13 +164,13 @@ def _settle_natural_joins(scope: Scope, uses: Mapping[str, Use], changes: TextCh
 
 
 def _expand_arguments(scope: Scope, uses: Mapping[str, Use], changes: TextChanges, sql: str) -> None:
-    """`*` as the argument of a function, such as struct(*) or count(DISTINCT *). COUNT(*) counts rows."""
+    """`*` as the argument of a function, such as struct(*) or count(DISTINCT *). COUNT(*) and APPROX_COUNT(*, e) count rows."""
     for star in list(scope.expression.find_all(exp.Star)):
         node = star.parent if isinstance(star.parent, exp.Column) else star
         call, key = node.parent, node.arg_key
         if not isinstance(call, (exp.Func, exp.Distinct)) or isinstance(call, exp.Count):
             continue
-        if node.parent_select is not scope.expression:
+        if node.parent_select is not scope.expression or is_approximate(call):
             continue
         columns = _columns_of(node, scope, uses, False, sql)
         assert columns is not None
