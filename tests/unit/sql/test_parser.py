@@ -473,7 +473,12 @@ def test_unsupported(text: str, underlined: str, expected: str) -> None:
     [
         (f"{P} LATNESS INTERVAL 5", "clause", "LATNESS", 'Hint: Did you mean "LATENESS"?'),
         (f"{P} TIMESTMP BY t", "clause", "TIMESTMP", 'Hint: Did you mean "TIMESTAMP BY"?'),
-        (f"{P} XYZZY", "clause", "XYZZY", "Detail: There is: AHEAD, LATENESS, RANGE, SHARD BY, TIMESTAMP BY, WITH."),
+        (
+            f"{P} XYZZY",
+            "clause",
+            "XYZZY",
+            "Detail: There is: AHEAD, IDLE AFTER, LATENESS, RANGE, SHARD BY, TIMESTAMP BY, WITH.",
+        ),
         (f"{S} FILES 'x' FROMAT CSV", "clause", "FROMAT", 'Hint: Did you mean "FORMAT"?'),
         ("CREATE TABLE t (a STRNG)", "type", "STRNG", 'Hint: Did you mean "STRING"?'),
         ("CREATE TABLE t (a DECIMAL(1, 2, 3))", "type", "DECIMAL(1,2,3)", 'Hint: Did you mean "DECIMAL"?'),

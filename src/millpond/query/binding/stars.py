@@ -174,6 +174,7 @@ def _expand_arguments(scope: Scope, uses: Mapping[str, Use], changes: TextChange
             continue
         columns = _columns_of(node, scope, uses, False, sql)
         assert columns is not None
+        assert key is not None
         if any(c.is_star for c in columns):
             columns = _of_all(scope, uses, False, by_name=True, sql=sql)
         changes.star(node, columns)
