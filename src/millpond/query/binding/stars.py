@@ -176,6 +176,8 @@ def _expand_arguments(scope: Scope, uses: Mapping[str, Use], changes: TextChange
         assert columns is not None
         assert key is not None
         if any(c.is_star for c in columns):
+            if isinstance(node, exp.Column):  # of a relation without a window
+                continue
             columns = _of_all(scope, uses, False, by_name=True, sql=sql)
         changes.star(node, columns)
         if isinstance(call.args[key], list):
