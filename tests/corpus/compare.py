@@ -36,7 +36,14 @@ def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
 
 
 def _renamed(table: pa.Table) -> pa.Table:
-    return table.rename_columns([str(i) for i in range(table.num_columns)])
+    """Columns by their places; days and instants as numbers, because Python's own end with the year 9999."""
+    return pa.table({str(i): _numbered(column) for i, column in enumerate(table.columns)})
+
+
+def _numbered(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32())
+    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
 
 
 def sums_doubles(sql: str) -> bool:

@@ -56,3 +56,7 @@ SELECT c.seg, l.m FROM criticalsegs c, LATERAL (SELECT max(spd) AS m FROM posrep
 SELECT seg FROM criticalsegs, posreports;
 -- broadcast hint
 SELECT /*+ BROADCAST(c) */ p.vid, c.name FROM posreports p JOIN criticalsegs c ON p.seg = c.seg;
+-- a CTE behind a semi join
+WITH named AS (SELECT seg AS s FROM criticalsegs WHERE name IS NOT NULL) SELECT p.vid, p.t FROM posreports p LEFT SEMI JOIN named n ON p.seg = n.s;
+-- a CTE behind an anti join, and before one
+WITH named AS (SELECT seg AS s FROM criticalsegs) SELECT n.s FROM named n LEFT ANTI JOIN named m ON n.s = m.s + 2;

@@ -39,3 +39,5 @@ SELECT sped FROM posreports;
 -- on: spark
 -- error
 SELECT frobnicate(vid) AS a FROM posreports;
+-- a CTE in another case
+WITH Named AS (SELECT seg FROM criticalsegs) SELECT n.seg FROM NAMED n JOIN `named` m ON n.seg = m.seg;

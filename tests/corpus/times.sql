@@ -46,3 +46,7 @@ SELECT at - TIMESTAMP '2024-01-01 00:00:00' AS a FROM readings;
 -- the clock
 -- on: spark
 SELECT count(*) AS c FROM readings WHERE at > current_timestamp();
+-- seconds before 1970: a cast rounds down, unix_timestamp towards zero
+SELECT CAST(TIMESTAMP '1969-12-31 23:59:58.5' AS BIGINT) AS a, unix_timestamp(TIMESTAMP '1969-12-31 23:59:58.5') AS b, unix_timestamp(TIMESTAMP '1969-12-31 23:59:59.5') AS c;
+-- seconds of a time whose microseconds no DOUBLE holds
+SELECT CAST(TIMESTAMP '9999-12-31 23:59:59.999999' AS BIGINT) AS a, unix_timestamp(TIMESTAMP '9999-12-31 23:59:59.999999') AS b;

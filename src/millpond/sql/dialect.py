@@ -139,6 +139,12 @@ class MillpondParser(SparkParser):
             fold_rows(found, folded[0])
         return found
 
+    def _parse_types(self, *given: Any, **named: Any) -> exp.Expr | None:
+        # Spark writes types of types with <...>; array(NULL, x) is a call, although NULL could be a type elsewhere.
+        if self._curr.token_type in self.NESTED_TYPE_TOKENS and self._next.token_type is TokenType.L_PAREN:
+            return None
+        return super()._parse_types(*given, **named)
+
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         # sqlglot comes here with a Table in one case only: a bracket behind a name in FROM or JOIN, before its alias.
         if not isinstance(this, exp.Table) or self._curr.token_type is not TokenType.L_BRACKET:

@@ -152,6 +152,12 @@ def test_valid_overlaps_period() -> None:
     assert [e.name for e in overlaps.expression.expressions] == ["600", "1200"]
 
 
+@pytest.mark.parametrize("call", ["ARRAY(NULL, b)", "STRUCT(NULL, b)", "MAP(NULL, b)"])
+def test_null_as_the_first_of_an_array_is_no_type(call: str) -> None:
+    """sqlglot took `array(NULL` for a type, and then missed its end."""
+    assert tree(f"SELECT {call} FROM t").selects[0].find(exp.Null) is not None
+
+
 def test_unknown_functions_are_left_alone() -> None:
     assert slices("SELECT PREV(a, 2), near(x) FROM t", exp.Anonymous) == ["PREV", "near"]
 

@@ -29,7 +29,7 @@ from millpond.query.binding.functions import name_functions, order_aggregates
 from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
 from millpond.query.binding.previous import calls_previous, rewrite_previous
-from millpond.query.binding.relations import name_relations
+from millpond.query.binding.relations import lower_ctes, name_relations
 from millpond.query.binding.stars import check_stars, expand_stars, with_row_numbers
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Bound, Use
@@ -72,6 +72,8 @@ def bind(
         if hidden:
             check_stars(tree, sql)
         functions = name_functions(tree, catalog, sql)
+        if exp.With in contents.kinds:
+            lower_ctes(tree)
         scopes = traverse_scope(tree)
         uses = name_relations(scopes, catalog, sql, allow_sources, system, changes)
         check()

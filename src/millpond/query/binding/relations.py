@@ -18,6 +18,15 @@ from millpond.query.system_names import SCHEMA, SystemTable, find_system_table
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, span_of
 
 
+def lower_ctes(tree: exp.Expr) -> None:
+    """Write the names of CTEs in lower case where they are given and where they are read: sqlglot tells cases apart, Spark does not."""
+    ctes = [cte.args["alias"].this for cte in tree.find_all(exp.CTE) if cte.args.get("alias")]
+    names = {name.name.lower() for name in ctes}
+    tables = (t.this for t in tree.find_all(exp.Table) if isinstance(t.this, exp.Identifier) and not t.db)
+    for name in (*ctes, *(t for t in tables if t.name.lower() in names)):
+        name.set("this", name.name.lower())
+
+
 def name_relations(
     scopes: list[Scope],
     catalog: Catalog,
@@ -66,8 +75,12 @@ def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, s
 def _check_resolved(scopes: list[Scope], uses: Mapping[str, Use], catalog: Catalog, sql: str) -> None:
     """Every name in FROM must be a table of the pond or a CTE by now. Another would be looked up by the engine, which knows
     more relations than a pond has: files, for one."""
+    # Not by `selected_sources`, which leaves out what stands behind SEMI and ANTI JOIN.
     known = {
-        id(node) for scope in scopes for node, source in scope.selected_sources.values() if isinstance(source, Scope)
+        id(node)
+        for scope in scopes
+        for alias, node in scope.references
+        if isinstance(scope.sources.get(alias), Scope) and node.name in scope.cte_sources
     }
     for node in scopes[-1].expression.find_all(exp.Table):
         if node.name not in uses and id(node) not in known and isinstance(node.this, exp.Identifier):

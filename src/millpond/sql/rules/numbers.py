@@ -331,7 +331,8 @@ def _kind(type: DataType) -> str:
 
 
 _PLAIN = "CAST({x} AS {to})"
-# DuckDB rounds where Spark truncates; a TIMESTAMP's seconds count from 1970 rounded down.
+# DuckDB rounds where Spark truncates; a TIMESTAMP's seconds count from 1970 rounded down (as whole numbers: a DOUBLE cannot hold
+# all microseconds).
 _CASTS = {
     ("INTEGER", "INTEGER"): _PLAIN,
     ("INTEGER", "STRING"): _PLAIN,
@@ -346,7 +347,7 @@ _CASTS = {
     ("DATE", "STRING"): _PLAIN,
     ("TIMESTAMP", "DATE"): _PLAIN,
     ("TIMESTAMP", "STRING"): "CAST(CAST({x} AS TIMESTAMP) AS VARCHAR)",
-    ("TIMESTAMP", "INTEGER"): "CAST(floor(epoch_us({x}) / 1e6) AS {to})",
+    ("TIMESTAMP", "INTEGER"): "CAST((epoch_us({x}) - (epoch_us({x}) % 1000000 + 1000000) % 1000000) // 1000000 AS {to})",
 }
 
 # What both engines read alike; anything else (blanks, points, letters, too many digits) is left to Spark.

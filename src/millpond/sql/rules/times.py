@@ -179,7 +179,8 @@ def epoch_seconds(node: exp.StrToUnix, tr: Translator) -> Value:
     if value is None or value.type not in (DATE, TIMESTAMP):
         raise NotOnDuckDB("unix_timestamp of anything but a timestamp is only proved on Spark")
     value = convert(value, TIMESTAMP)
-    return Value(f"CAST(floor(epoch_us({value.sql}) / 1e6) AS BIGINT)", BIGINT, value.raises)
+    # Towards zero, where a cast rounds down: -0.5 s are 0.
+    return Value(f"(epoch_us({value.sql}) // 1000000)", BIGINT, value.raises)
 
 
 def epoch_days(node: exp.UnixDate, tr: Translator) -> Value:

@@ -1,0 +1,336 @@
+"""Statements: SELECT with its clauses, joins, subqueries, CTEs, grouping sets, set operations and windows.
+
+`statement(seed, number)` is a pure function. What it gives is mostly valid, and its answer is decided: LIMIT stands only behind an
+order by all columns, and functions that see the order of rows get a decided one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.generator.expressions import SQL_TYPES, Column, Expressions, Mix, Sight
+from tests.generator.gaps import GAPS
+from tests.generator.productions import KINDS, LITERALS
+from tests.generator.tables import SCHEMA
+
+_KINDS = {"DECIMAL(10,2)": "decimal", "DECIMAL(12,4)": "decimal", "DECIMAL(38,6)": "decimal"}
+_WIDE = 0.2  # statements with functions that only Spark knows
+_SIZES = (1, 1, 2, 2, 3)
+
+
+@dataclass(frozen=True)
+class Statement:
+    sql: str
+    ordered: bool
+    """Whether the order of rows is decided."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation in FROM: its text, its name, its columns."""
+
+    text: str
+    name: str
+    columns: tuple[tuple[str, str], ...]  # name and kind
+    unique: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    text: str
+    columns: tuple[tuple[str, str], ...]
+    ordered: bool = False
+
+
+def statement(seed: int, number: int) -> Statement:
+    """The statement of a number."""
+    made = _Statements(Random(f"{seed}:{number}"))
+    output = made.query(2, top=True)
+    return Statement(output.text, output.ordered)
+
+
+class _Statements:
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.mix = Mix(wide=rng.random() < _WIDE, wrong=rng.choice((0.0, 0.0, 0.0, 0.02)), nulls=rng.choice((0.02, 0.06)))
+        self.make = Expressions(rng, self.mix, self.scalar_query, self.condition_query)
+        self.names = 0
+        self.ctes: list[Source] = []
+        self.extreme = rng.random() < 0.15
+        self.has_rows = False  # whether the FROM last made surely has
+        self.depth = rng.choice(_SIZES)
+
+    def fresh(self, prefix: str = "t") -> str:
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    # -- queries --------------------------------------------------------------------------------------------------------
+
+    def query(self, depth: int, *, top: bool = False) -> Output:
+        rng = self.rng
+        before = list(self.ctes)
+        with_ = ""
+        if rng.random() < (0.15 if top else 0.04) and depth > 0:
+            parts = []
+            for _ in range(rng.choice((1, 1, 2))):
+                inner, name = self.query(depth - 1), self.fresh("c")
+                parts.append(f"{name} AS ({inner.text})")
+                self.ctes.append(Source(name, name, inner.columns))
+            with_ = f"WITH {', '.join(parts)} "
+        chance = rng.random()
+        if depth > 0 and chance < 0.14:
+            made = self.set_operation(depth - 1)
+        else:
+            made = self.select(depth)
+        text, ordered = with_ + made.text, False
+        if top or rng.random() < 0.1:
+            text, ordered = self.order(text, made)
+        self.ctes = before
+        return Output(text, made.columns, ordered)
+
+    def order(self, text: str, made: Output) -> tuple[str, bool]:
+        """Perhaps an ORDER BY over all columns, which decides the order, and then perhaps a LIMIT."""
+        rng = self.rng
+        if rng.random() > 0.3 or any(kind in ("map", "struct") for _, kind in made.columns):
+            return text, False
+        ways = ("", "", " DESC", " ASC", " NULLS LAST", " DESC NULLS FIRST")
+        names = [name for name, _ in made.columns]
+        by_name = len(set(names)) == len(names) and rng.random() < 0.5
+        keys = [f"{name if by_name else i}{rng.choice(ways)}" for i, name in enumerate(names, 1)]
+        if rng.random() < 0.5:
+            rng.shuffle(keys)
+        text += f" ORDER BY {', '.join(keys)}"
+        if rng.random() < 0.5:
+            text += f" LIMIT {rng.choice((0, 1, 2, 3, 5, 100))}"
+            if rng.random() < 0.3:
+                text += f" OFFSET {rng.choice((0, 1, 2))}"
+        return text, True
+
+    def set_operation(self, depth: int) -> Output:
+        rng = self.rng
+        kinds = [rng.choice([k for k in KINDS if k != "float"]) for _ in range(rng.choice((1, 2, 2, 3)))]
+        sides = [self.select(depth, kinds) for _ in range(rng.choice((2, 2, 2, 3)))]
+        words = ("UNION ALL", "UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL", "MINUS", "UNION DISTINCT")
+        text = sides[0].text
+        for side in sides[1:]:
+            right = f"({side.text})" if rng.random() < 0.3 else side.text
+            text = f"{text} {rng.choice(words)} {right}"
+        return Output(text, sides[0].columns)
+
+    def select(self, depth: int, kinds: list[str] | None = None) -> Output:
+        rng = self.rng
+        if kinds is None and rng.random() < 0.04:
+            return self.values()
+        source, sight, star = self.source(depth)
+        sight = replace(sight, queries=depth > 0)
+        has_rows = self.has_rows
+        where = f" WHERE {self.make.value('boolean', sight, self.depth)}" if rng.random() < 0.5 else ""
+        group = having = ""
+        if source and rng.random() < 0.35:
+            group, sight = self.group(sight, sets=GAPS.sets_of_nothing or (has_rows and not where))
+            if rng.random() < 0.3:
+                having = f" HAVING {self.make.value('boolean', replace(sight, queries=False), self.depth)}"
+        elif rng.random() < 0.2:
+            sight = replace(sight, windows=True)
+        elif kinds is None and star and rng.random() < 0.2:
+            distinct = rng.choice(("", "", "DISTINCT "))
+            return Output(f"SELECT {distinct}*{source}{where}", star)
+        wanted = kinds if kinds is not None else [self.wanted(sight) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
+        items, columns = [], []
+        for kind in wanted:
+            text = self.make.value(kind, sight, self.depth)
+            name = self.fresh("o")
+            if GAPS.unnamed and kinds is None and rng.random() < GAPS.unnamed:
+                items.append(text)
+            else:
+                items.append(f"{text} {rng.choice(('AS ', 'AS ', ''))}{name}")
+            columns.append((name, kind))
+        distinct = rng.choice(("DISTINCT ", "", "", "", "", "", ""))
+        return Output(f"SELECT {distinct}{', '.join(items)}{source}{where}{group}{having}", tuple(columns))
+
+    def wanted(self, sight: Sight) -> str:
+        if sight.sets and self.rng.random() < 0.2:
+            return "tinyint"
+        if self.mix.wide and self.rng.random() < 0.15:
+            return self.rng.choice(("array", "sarray", "map", "struct", "binary"))
+        return self.make.kind(KINDS, sight)
+
+    def values(self) -> Output:
+        rng = self.rng
+        kinds = [rng.choice([k for k in KINDS if k in LITERALS]) for _ in range(rng.choice((1, 2, 3)))]
+        lines = []
+        for _ in range(rng.choice((1, 2, 3))):
+            row = [rng.choice(LITERALS[k]) if rng.random() < 0.9 else "NULL" for k in kinds]
+            lines.append(f"({', '.join(row)})")
+        names = [self.fresh("o") for _ in kinds]
+        text = f"SELECT * FROM VALUES {', '.join(lines)} AS {self.fresh()}({', '.join(names)})"
+        return Output(text, tuple(zip(names, kinds, strict=True)))
+
+    # -- FROM -----------------------------------------------------------------------------------------------------------
+
+    def source(self, depth: int) -> tuple[str, Sight, tuple[tuple[str, str], ...]]:
+        """FROM with its joins, what can be seen through it, and what `*` shows (empty if that is not worked out)."""
+        rng = self.rng
+        if rng.random() < 0.04:
+            return "", Sight(), ()
+        first = self.relation(depth)
+        seen, merged = [first], set[str]()
+        text = f" FROM {first.text}"
+        star: tuple[tuple[str, str], ...] = first.columns
+        has_rows = bool(first.unique) and first.text[0] != "e"
+        for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
+            right = self.relation(depth - 1)
+            if any(s.name.lower() == right.name.lower() for s in seen):
+                continue
+            text, kept = self.join(text, seen, merged, right)
+            star, has_rows = (), False
+            if kept:
+                seen.append(right)
+        columns = []
+        counts: dict[str, int] = {}
+        for each in seen:
+            for name, _ in each.columns:
+                counts[name] = counts.get(name, 0) + 1
+        for each in seen:
+            for name, kind in each.columns:
+                bare = counts[name] == 1 and rng.random() < 0.6
+                if counts[name] > 1 and name in merged:
+                    bare = rng.random() < GAPS.merged
+                    if not bare and not GAPS.merged_qualified:
+                        continue
+                columns.append(Column(name if bare else f"{each.name}.{name}", kind))
+        unique = tuple(f"{each.name}.{u}" for each in seen for u in each.unique)
+        if any(not each.unique for each in seen) or (merged & {"id"}):
+            unique = ()
+        self.has_rows = has_rows
+        return text, Sight(tuple(columns), unique), star
+
+    def relation(self, depth: int) -> Source:
+        rng = self.rng
+        chance = rng.random()
+        if self.ctes and chance < 0.4:
+            cte = rng.choice(self.ctes)
+            name = self.fresh()
+            return Source(f"{cte.text} {name}", name, cte.columns)
+        if depth > 0 and chance > 0.85:
+            inner, name = self.query(depth - 1), self.fresh()
+            return Source(f"({inner.text}) {rng.choice(('AS ', ''))}{name}", name, inner.columns)
+        table = rng.choice(("x", "x", "a", "e")) if self.extreme else rng.choice(("a", "a", "a", "b", "b", "b", "c", "c", "e"))
+        alias = self.fresh() if rng.random() < 0.7 else ""
+        columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
+        text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
+        return Source(text, alias or table, columns, ("id",))
+
+    def join(self, text: str, seen: list[Source], merged: set[str], right: Source) -> tuple[str, bool]:
+        """FROM with one more join, and whether its columns can be seen behind it."""
+        rng = self.rng
+        words = ("JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN", "FULL JOIN", "FULL OUTER JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+        word = rng.choice(words)
+        chance = rng.random()
+        if chance < 0.08:
+            return f"{text}{rng.choice((', ', ' CROSS JOIN '))}{right.text}", True
+        shared = [name for name, _ in right.columns if sum(name in dict(s.columns) for s in seen) == 1]
+        kept = "SEMI" not in word and "ANTI" not in word
+        if shared and chance < 0.35 and not (merged and not GAPS.chained_using):
+            if chance < 0.15:
+                if merged or not GAPS.natural:
+                    return f"{text}, {right.text}", True
+                merged.update(shared)
+                return f"{text} NATURAL {word.replace('LEFT SEMI', 'LEFT').replace('LEFT ANTI', 'LEFT')} {right.text}", True
+            keys = rng.sample(shared, rng.choice((1, 1, min(2, len(shared)))))
+            if kept:
+                merged.update(keys)
+            return f"{text} {word} {right.text} USING ({', '.join(keys)})", kept
+        both = [(s, name, kind) for s in seen for name, kind in s.columns]
+        pairs = [
+            f"{s.name}.{name} = {right.name}.{other}"
+            for s, name, kind in both
+            for other, its in right.columns
+            if its == kind and name not in merged
+        ]
+        on = rng.choice(pairs) if pairs else "1 = 1"
+        if rng.random() < 0.4:
+            sight = Sight(tuple(Column(f"{s.name}.{n}", k) for s in (*seen, right) for n, k in s.columns if n not in merged))
+            on = f"{on} {rng.choice(('AND', 'AND', 'OR'))} {self.make.value('boolean', sight, 1)}"
+            on = self.make.value("boolean", sight, 1) if rng.random() < 0.2 else on
+        return f"{text} {word} {right.text} ON {on}", kept
+
+    # -- GROUP BY -------------------------------------------------------------------------------------------------------
+
+    def group(self, sight: Sight, *, sets: bool) -> tuple[str, Sight]:
+        rng = self.rng
+        inside = replace(sight, queries=False, windows=False)
+        plain = replace(sight, unique=())
+        if rng.random() < 0.15:
+            return "", Sight(grouped=plain, queries=False)
+        keys: list[Column] = []
+        for _ in range(rng.choice((1, 1, 2, 2, 3))):
+            kind = self.make.kind(KINDS, sight)
+            text = self.make.value(kind, inside, 0 if rng.random() < 0.7 else 1)
+            if text not in [key.text for key in keys] and not _is_constant(text):
+                keys.append(Column(text, kind))
+        if not keys:
+            return "", Sight(grouped=plain)
+        listed = ", ".join(key.text for key in keys)
+        grouped = Sight(tuple(keys), tuple(key.text for key in keys), plain, windows=rng.random() < 0.15)
+        chance = rng.random()
+        if chance < 0.65 or not sets:
+            return f" GROUP BY {listed}", grouped
+        grouped = replace(grouped, unique=(), windows=False, sets=tuple(keys))
+        if chance < 0.75:
+            return f" GROUP BY ROLLUP ({listed})", grouped
+        if chance < 0.83:
+            return f" GROUP BY CUBE ({listed})", grouped
+        if chance < 0.88:
+            return f" GROUP BY {listed} WITH {rng.choice(('ROLLUP', 'CUBE'))}", grouped
+        parts = []
+        for _ in range(rng.choice((1, 2, 3))):
+            chosen = [key.text for key in keys if rng.random() < 0.6]
+            parts.append(f"({', '.join(chosen)})")
+        parts.append(f"({listed})")
+        return f" GROUP BY GROUPING SETS ({', '.join(parts)})", grouped
+
+    # -- subqueries -----------------------------------------------------------------------------------------------------
+
+    def scalar_query(self, kind: str, sight: Sight) -> str:
+        """A query of at most one row: an aggregate, perhaps of the rows that belong to a row outside."""
+        rng = self.rng
+        table = self.relation(0)
+        columns = tuple(Column(f"{table.name}.{name}", its) for name, its in table.columns)
+        made = self.make.aggregate(kind, Sight(columns), 0)
+        if made is None:
+            made = f"max({self.make.value(kind, Sight(columns), 0)})"
+        where = self.correlated(table, sight) if rng.random() < 0.5 else ""
+        return f"(SELECT {made} FROM {table.text}{where})"
+
+    def condition_query(self, sight: Sight) -> str:
+        rng = self.rng
+        table = self.relation(0)
+        columns = tuple(Column(f"{table.name}.{name}", its) for name, its in table.columns)
+        kind = self.make.kind(KINDS, Sight(columns))
+        where = self.correlated(table, sight) if rng.random() < 0.6 else ""
+        negated = rng.choice(("", "NOT "))
+        if rng.random() < 0.5:
+            return f"({negated}EXISTS (SELECT {rng.choice(('1', '*'))} FROM {table.text}{where}))"
+        outside = self.make.value(kind, replace(sight, queries=False, windows=False), 0)
+        return f"({outside} {negated}IN (SELECT {self.make.value(kind, Sight(columns), 0)} FROM {table.text}{where}))"
+
+    def correlated(self, table: Source, sight: Sight) -> str:
+        pairs = [
+            f"{table.name}.{name} {self.rng.choice(('=', '=', '=', '<', '<=>'))} {outer.text}"
+            for name, kind in table.columns
+            for outer in sight.columns
+            if outer.kind == kind and "." in outer.text
+        ]
+        if not pairs:
+            return ""
+        more = f" AND {table.name}.id > 1" if "id" in dict(table.columns) and self.rng.random() < 0.3 else ""
+        return f" WHERE {self.rng.choice(pairs)}{more}"
+
+
+def _is_constant(text: str) -> bool:
+    return text == "NULL" or text.startswith("CAST(NULL") or any(text in each for each in LITERALS.values())
+
+
+assert set(SQL_TYPES) == set(KINDS)

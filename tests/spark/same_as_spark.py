@@ -1,0 +1,231 @@
+"""Generated one-time queries: through millpond's front door with engine `auto`, and by plain PySpark over the same rows.
+
+    python -m tests.spark.same_as_spark --count 20000 --seed 1
+
+runs so many statements of `tests/generator` and tells each on which the two differ, by the kind of difference: other rows, names or
+types, an answer from one where the other refuses, or an error that is not a `MillpondError`. What is not told apart is written in
+`tests/corpus/compare.py`. Errors in the data (an overflow, a division by zero) depend on what an optimizer happens to evaluate:
+see `_may_differ`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+
+import millpond
+from millpond.errors import MillpondError
+from millpond.query import on_spark
+from tests.corpus import Case
+from tests.corpus.compare import assert_same
+from tests.generator.queries import Statement, statement
+from tests.generator.tables import SCHEMA, STREAMS, rows
+from tests.spark.minimise import minimised
+
+# Whole-stage code is compiled for every statement, which takes most of the time of a small one; what it computes is the same.
+_QUICK = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+class LeftToSpark(Exception):
+    """A statement goes to Spark, and is not in the sample of those that are run there."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows, or why there are none. `at_run` says that it failed while it ran, not before."""
+
+    rows: pa.Table | None = None
+    error: BaseException | None = None
+    at_run: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    statement: Statement
+    kind: str  # 'same', 'refused', 'left to Spark', or the kind of difference
+    engine: str
+    detail: str = ""
+
+    @property
+    def differs(self) -> bool:
+        return self.kind not in ("same", "refused", "left to Spark", "error in the data")
+
+
+def plain_session(session: Any, *, quick: bool = True) -> Any:
+    """A session of its own, with millpond's settings, in which the tables are views."""
+    own = session.newSession()
+    for name, value in {"spark.sql.shuffle.partitions": "1", **(_QUICK if quick else {})}.items():
+        own.conf.set(name, value)
+    own.sparkContext.setLogLevel("OFF")
+    for name in SCHEMA:
+        own.createDataFrame(rows(name)).coalesce(1).createOrReplaceTempView(name)
+    return own
+
+
+@contextlib.contextmanager
+def filled_pond(folder: Path, master: str = "local[2]") -> Iterator[millpond.Pond]:
+    with millpond.connect(folder, auto_archive=False, spark_master=master, query_time="60s") as db:
+        for name, columns in SCHEMA.items():
+            listed = ", ".join(f"{c} {kind}" for c, kind in columns.items())
+            if name in STREAMS:
+                db.sql(f"CREATE STREAMING TABLE {name} ({listed}) TIMESTAMP BY {STREAMS[name]} WITH (late = 'keep')")
+            else:
+                db.sql(f"CREATE STANDARD TABLE {name} ({listed})")
+            if rows(name).num_rows:
+                db.append(name, rows(name))
+        yield db
+
+
+class Comparison:
+    """Both sides. `sample` is the share of the statements for Spark that are run there."""
+
+    def __init__(self, pond: millpond.Pond, spark: Any, sample: float = 1.0) -> None:
+        self._pond = pond
+        self._spark = spark
+        self._sample = sample
+        self.reasons: Counter[str] = Counter()
+        """Why statements went to Spark; 'small enough' where DuckDB met a value that it left to Spark."""
+
+    def verdicts(self, statements: Iterable[Statement]) -> Iterator[Verdict]:
+        """Spark works on earlier statements while millpond answers later ones."""
+        waiting: deque[tuple[Statement, Answer, str, Future[Answer] | None]] = deque()
+        with ThreadPoolExecutor(1) as pool:
+            for number, each in enumerate(statements):
+                mine, engine = self.ours(each.sql, skip=number * self._sample % 1 >= self._sample)
+                left = isinstance(mine.error, LeftToSpark)
+                waiting.append((each, mine, engine, None if left else pool.submit(self.theirs, each.sql)))
+                while len(waiting) > 20:
+                    yield self._judged(*waiting.popleft())
+            while waiting:
+                yield self._judged(*waiting.popleft())
+
+    def verdict(self, each: Statement) -> Verdict:
+        mine, engine = self.ours(each.sql)
+        return judge(each, mine, engine, self.theirs(each.sql))
+
+    def ours(self, sql: str, *, skip: bool = False) -> tuple[Answer, str]:
+        """millpond's answer, and the engine it comes from."""
+        engine = "duckdb"
+        run = on_spark.run_on_spark
+
+        def noted(*given: Any, **named: Any) -> pa.Table:
+            nonlocal engine
+            engine = "spark"
+            self.reasons[given[0].reason] += 1
+            if skip:
+                raise LeftToSpark
+            return run(*given, **named)
+
+        with mock.patch.object(on_spark, "run_on_spark", noted):
+            try:
+                return Answer(self._pond.sql(sql).arrow()), engine
+            except Exception as error:
+                return Answer(error=error), engine
+
+    def theirs(self, sql: str) -> Answer:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        at_run = False
+        try:
+            frame = self._spark.sql(sql)
+            at_run = True
+            return Answer(frame.toArrow())
+        except (PySparkException, Py4JError) as error:
+            return Answer(error=error, at_run=at_run)
+
+    def _judged(self, each: Statement, mine: Answer, engine: str, theirs: Future[Answer] | None) -> Verdict:
+        if theirs is None:
+            return Verdict(each, "left to Spark", engine)
+        return judge(each, mine, engine, theirs.result())
+
+
+def judge(each: Statement, mine: Answer, engine: str, theirs: Answer) -> Verdict:
+    if mine.error is not None and not isinstance(mine.error, MillpondError):
+        return Verdict(each, "bare exception", engine, f"{type(mine.error).__name__}: {mine.error}"[:300])
+    if mine.error is not None and theirs.error is not None:
+        return Verdict(each, "refused", engine)
+    if mine.error is not None:
+        said = f"{mine.error.primary} / {mine.error.detail}"
+        kind = "error in the data" if _may_differ(said) else "only we refuse"
+        return Verdict(each, kind, engine, said[:300])
+    if theirs.error is not None:
+        said = str(theirs.error).splitlines()[0]
+        kind = "error in the data" if theirs.at_run and _may_differ(said) else "only Spark refuses"
+        return Verdict(each, kind, engine, said[:300])
+    assert mine.rows is not None
+    assert theirs.rows is not None
+    if mine.rows.column_names != theirs.rows.column_names:
+        return Verdict(each, "names", engine, f"{mine.rows.column_names} {theirs.rows.column_names}"[:300])
+    try:
+        assert_same(Case("", "", each.sql, engine, False, each.ordered, True), mine.rows, theirs.rows)
+    except AssertionError as error:
+        same_types = [f.type for f in mine.rows.schema] == [f.type for f in theirs.rows.schema]
+        kind = "rows" if same_types or mine.rows.num_rows != theirs.rows.num_rows else "types or rows"
+        return Verdict(each, kind, engine, " ".join(str(error).split())[:300])
+    return Verdict(each, "same", engine)
+
+
+def smallest(comparison: Comparison, found: Verdict) -> Statement:
+    """A small statement with the same kind of difference."""
+
+    def still(each: Statement) -> bool:
+        verdict = comparison.verdict(each)
+        return (verdict.kind, verdict.detail[:25]) == (found.kind, found.detail[:25]) if found.kind.startswith("only") else verdict.kind == found.kind
+
+    return minimised(found.statement, still)
+
+
+def _may_differ(message: str) -> bool:
+    return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="compare generated one-time queries with plain PySpark")
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first statement")
+    parser.add_argument("--sample", type=float, default=1.0, help="the share of the statements for Spark that are run")
+    parser.add_argument("--compiled", action="store_true", help="let plain Spark compile each statement, as it does by default")
+    parser.add_argument("--reasons", action="store_true", help="tell why statements went to Spark")
+    parser.add_argument("--minimise", action="store_true", help="make each statement that differs as small as it can be")
+    given = parser.parse_args()
+    from millpond.spark.session import get_session
+
+    begin = time.monotonic()
+    counts: Counter[tuple[str, str]] = Counter()
+    session = get_session("local[2]", why="statements are compared with it")
+    with tempfile.TemporaryDirectory() as folder, filled_pond(Path(folder) / "pond") as pond:
+        comparison = Comparison(pond, plain_session(session, quick=not given.compiled), given.sample)
+        statements = (statement(given.seed, given.first + i) for i in range(given.count))
+        for verdict in comparison.verdicts(statements):
+            counts[verdict.kind, verdict.engine] += 1
+            if verdict.differs:
+                print(f"{verdict.kind} | {verdict.engine} | {verdict.detail}\n    {verdict.statement.sql}", flush=True)
+                if given.minimise:
+                    print(f"    = {smallest(comparison, verdict).sql}", flush=True)
+    took = time.monotonic() - begin
+    total = sum(counts.values())
+    print(f"{total} statements of seed {given.seed} in {took:.0f} s")
+    for (kind, engine), count in sorted(counts.items()):
+        print(f"{count:7d}  {100 * count / total:5.1f} %  {kind} ({engine})")
+    if given.reasons:
+        for reason, count in comparison.reasons.most_common(60):
+            print(f"{count:7d}  {reason}")
+    return 1 if any(Verdict(Statement("", False), kind, "").differs for kind, _ in counts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Law 2, attacked with generated queries: `auto` gives what plain PySpark gives. See `tests/spark/same_as_spark.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.generator.queries import statement
+from tests.spark.same_as_spark import Comparison, filled_pond, plain_session
+
+pytestmark = pytest.mark.spark
+
+_SHOWN = 10
+
+
+def _compare(session: Any, folder: Path, seed: int, count: int, sample: float) -> Counter[str]:
+    """How many statements ended how; fails if any differ."""
+    counts: Counter[str] = Counter()
+    differences = []
+    with filled_pond(folder) as pond:
+        comparison = Comparison(pond, plain_session(session), sample)
+        for verdict in comparison.verdicts(statement(seed, number) for number in range(count)):
+            counts[verdict.kind] += 1
+            counts[verdict.engine] += 1
+            if verdict.differs:
+                differences.append(f"{verdict.kind}: {verdict.detail}\n  {verdict.statement.sql}")
+    assert not differences, f"{len(differences)} of {count} differ\n" + "\n".join(differences[:_SHOWN])
+    return counts
+
+
+def test_generated_queries_give_what_spark_gives(session: Any, tmp_path: Path) -> None:
+    """Those for DuckDB are all compared; of those for Spark, which is given the same text, a sample."""
+    counts = _compare(session, tmp_path / "pond", seed=1, count=2000, sample=0.05)
+    assert counts["duckdb"] > 1000
+    assert counts["same"] > 5 * counts["refused"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(5400)
+def test_twenty_thousand_generated_queries_give_what_spark_gives(session: Any, tmp_path: Path) -> None:
+    _compare(session, tmp_path / "pond", seed=2, count=20_000, sample=1.0)

@@ -1,0 +1,54 @@
+"""The grammar of generated queries has all that it should have, and gives the same text every time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from millpond.errors import SqlError
+from millpond.sql import spark_functions
+from millpond.sql.dialect import Millpond
+from millpond.sql.rules import FUNCTIONS, VALUES
+from tests.generator import productions
+from tests.generator.gaps import NOT_GENERATED
+from tests.generator.queries import statement
+
+COUNT = 1500
+
+
+def _texts() -> list[str]:
+    return [statement(1, number).sql for number in range(COUNT)]
+
+
+def test_a_seed_and_a_number_give_one_text() -> None:
+    assert [statement(7, n).sql for n in range(50)] == [statement(7, n).sql for n in range(50)]
+    assert statement(7, 0).sql != statement(8, 0).sql
+
+
+def test_every_function_that_spark_knows_is_generated_or_has_a_reason() -> None:
+    tables = (productions.CORE, productions.WIDE, productions.AGGREGATES, productions.WIDE_AGGREGATES)
+    grammar = [text for table in tables for texts in table.values() for text in texts]
+    called = {name.lower() for text in (*grammar, *_texts()) for name in re.findall(r"([A-Za-z_0-9]+)\s*\(", text)}
+    operators = {"and", "between", "case", "div", "in", "not", "or", "when", "ilike", "like", "regexp", "rlike"}
+    missing = spark_functions.ALLOWED - called - operators - NOT_GENERATED.keys()
+    assert not missing
+    assert not called & NOT_GENERATED.keys()
+
+
+def test_every_rule_for_duckdb_is_generated() -> None:
+    seen: Counter[object] = Counter()
+    for text in _texts():
+        try:
+            tree = parse_one(text, read=Millpond)
+        except (SqlglotError, SqlError):
+            continue
+        for node in tree.walk():
+            seen[type(node)] += 1
+            if isinstance(node, exp.Anonymous):
+                seen[node.name.lower()] += 1
+    of_users = {exp.Placeholder, exp.AnonymousAggFunc}  # the instant of a window, and a user's own aggregate
+    assert {kind for kind in VALUES if not seen[kind]} == of_users
+    assert not [name for name in FUNCTIONS if not seen[name]]
