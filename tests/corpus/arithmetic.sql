@@ -105,3 +105,13 @@ SELECT CAST(5 AS TINYINT) + 1 AS a, CAST(5 AS TINYINT) + CAST(7 AS TINYINT) AS b
 -- TINYINT overflows
 -- error
 SELECT CAST(127 AS TINYINT) + CAST(1 AS TINYINT) AS a;
+-- the smallest TINYINT has no opposite
+-- error
+SELECT -(~127Y) AS a;
+-- a computed number beside a decimal has the digits of its type
+SELECT amount + (1 - 0) AS a, amount + 1 AS b, amount * -3 AS c, amount - (-3) AS d FROM readings;
+-- a cast number beside a decimal
+-- on: spark
+SELECT amount + CAST(1 AS BIGINT) AS a, amount + 1L AS b FROM readings;
+-- floor and ceil of a decimal without a scale
+SELECT floor(3.) AS a, ceil(CAST(7 AS DECIMAL(20, 0))) AS b, floor(-2.5) AS c;

@@ -66,3 +66,11 @@ SELECT CAST(sensor AS VARCHAR(3)) AS a, CAST(vid AS STRING) AS b FROM readings, 
 SELECT try_cast(sensor AS INT) AS a FROM readings;
 -- colon cast
 SELECT vid::BIGINT AS a, '5'::INT AS b, spd::DOUBLE AS c FROM owners JOIN posreports USING (vid);
+-- days before the year 1 as text
+-- on: spark
+SELECT CAST(DATE '0001-01-01' - 2 AS STRING) AS a FROM criticalsegs;
+-- days after the year 9999 as text
+-- on: spark
+SELECT CAST(date_add(DATE '9999-12-31', 1) AS STRING) AS a FROM criticalsegs;
+-- the first and the last day as text
+SELECT CAST(DATE '0001-01-01' AS STRING) AS a, CAST(TIMESTAMP '9999-12-31 23:59:59.999999' AS STRING) AS b, concat('on ', day) AS c FROM readings;

@@ -50,3 +50,6 @@ SELECT count(*) AS c FROM readings WHERE at > current_timestamp();
 SELECT CAST(TIMESTAMP '1969-12-31 23:59:58.5' AS BIGINT) AS a, unix_timestamp(TIMESTAMP '1969-12-31 23:59:58.5') AS b, unix_timestamp(TIMESTAMP '1969-12-31 23:59:59.5') AS c;
 -- seconds of a time whose microseconds no DOUBLE holds
 SELECT CAST(TIMESTAMP '9999-12-31 23:59:59.999999' AS BIGINT) AS a, unix_timestamp(TIMESTAMP '9999-12-31 23:59:59.999999') AS b;
+-- times of another zone
+-- on: spark
+SELECT from_utc_timestamp(at, 'Asia/Tokyo') AS a, to_utc_timestamp(at, 'America/New_York') AS b FROM readings;

@@ -15,7 +15,7 @@ NUMBERS = (*INTEGERS, "double", "float", "decimal")
 KINDS = (*NUMBERS, "string", "boolean", "date", "timestamp")
 
 LITERALS: dict[str, tuple[str, ...]] = {
-    "tinyint": ("5Y", "CAST(0 AS TINYINT)", "tinyint(-3)", "127Y"),
+    "tinyint": ("5Y", "CAST(0 AS TINYINT)", "CAST(-3 AS TINYINT)", "127Y"),
     "smallint": ("7S", "CAST(-300 AS SMALLINT)", "0S", "32767S"),
     "int": ("0", "1", "2", "3", "-1", "10", "7", "2147483647", "-2147483648", "100"),
     "bigint": ("0L", "1L", "-5L", "10000000000", "CAST(3 AS BIGINT)", "9223372036854775807"),
@@ -30,6 +30,8 @@ LITERALS: dict[str, tuple[str, ...]] = {
         "CAST('2024-01-01 00:00:00' AS TIMESTAMP)", "TIMESTAMP '2024-03-31'",
     ),
     "binary": ("X'ff00'", "CAST('abc' AS BINARY)", "X''"),
+    "digits": ("'10'", "'-1'", "'0'", "'7'"),
+    "days": ("'2024-02-29'", "'1970-01-01'"),
     "size": ("0", "1", "2", "3", "5"),
     "place": ("0", "1", "2", "-1", "-3", "10"),
     "pattern": ("'x%'", "'%'", "'_'", "'%e%'", "''", "'x\\\\%y'", "'Z_d'"),
@@ -54,31 +56,31 @@ CORE: dict[str, tuple[str, ...]] = {
     "tinyint": ("CAST({int!} AS TINYINT)", "(- {tinyint})", "abs({tinyint})", "({tinyint} % {tinyint})", "({tinyint} & {tinyint})", "(~ {tinyint})"),
     "smallint": (
         "({smallint} + {tinyint})", "CAST({tinyint} AS SMALLINT)", "({smallint} | {smallint})", "({smallint} % 7S)",
-        "smallint({int!})", "({smallint} * {tinyint})",
+        "CAST({int!} AS SMALLINT)", "({smallint} * {tinyint})",
     ),
     "int": (
         "({int} + {int})", "({int} - {int})", "({int} * {int})", "({int} % {int})", "(- {int})", "({int} + {smallint})",
         "({int} & {int})", "({int} | {int})", "({int} ^ {int})", "(~ {int})", "abs({int})", "pmod({int}, 3)", "mod({int}, 2)",
-        "CAST({double} AS INT)", "CAST({decimal} AS INT)", "CAST({boolean} AS INT)", "CAST({string!} AS INT)", "int({bigint})",
+        "CAST({double} AS INT)", "CAST({decimal} AS INT)", "CAST({boolean} AS INT)", "CAST({digits!} AS INT)", "int({bigint})",
         "length({string})", "char_length({string})", "instr({string}, {string})", "position({string} IN {string})",
         "locate({string}, {string})", "year({date})", "quarter({date})", "month({timestamp})", "day({date})",
         "dayofmonth({timestamp})", "dayofyear({date})", "dayofweek({date})", "weekday({date})", "weekofyear({date})",
         "hour({timestamp})", "minute({timestamp})", "second({timestamp})", "datediff({date}, {date})", "unix_date({date})",
         "extract(YEAR FROM {date})", "extract(DOW FROM {date})", "extract(HOUR FROM {timestamp})", "extract(WEEK FROM {date})",
-        "round({int}, 1)", "date_diff({date}, {date})", "CAST({string} AS INT)", "positive({int})", "negative({int})",
+        "round({int}, 1)", "date_diff({date}, {date})", "CAST({string} AS INT)",
         "len({string})", "CAST({bigint} AS INT)", "hour({date})", "extract(MONTH FROM {timestamp})", "extract(DOY FROM {date})",
     ),
     "bigint": (
         "({bigint} + {int})", "({bigint} - {bigint})", "({bigint} * {int})", "({int} div {int})", "({bigint} div {int})",
-        "({bigint} % 10)", "floor({double})", "ceil({double})", "ceiling({int})", "CAST({int} AS BIGINT)", "bigint({double})",
+        "({bigint} % 10)", "floor({double})", "ceil({double})", "ceiling({int})", "CAST({int} AS BIGINT)", "CAST({double} AS BIGINT)",
         "CAST({timestamp} AS BIGINT)", "unix_timestamp({timestamp})", "abs({bigint})", "({bigint} ^ {int})", "({bigint} & {bigint})",
-        "CAST({string!} AS BIGINT)", "CAST({decimal} AS BIGINT)", "floor({int})", "(- {bigint})", "pmod({bigint}, 7)",
+        "CAST({digits!} AS BIGINT)", "CAST({decimal} AS BIGINT)", "floor({int})", "(- {bigint})", "pmod({bigint}, 7)",
         "(~ {bigint})", "CAST({string} AS BIGINT)", "CAST({boolean} AS BIGINT)",
     ),
     "double": (
         "({double} + {num})", "({double} - {double})", "({double} * {double})", "({int} / {int})", "({double} / {num})",
         "({double} % {double})", "(- {double})", "abs({double})", "sqrt({num})", "sign({num})", "signum({double})", "round({double}, 2)",
-        "round({double})", "CAST({int} AS DOUBLE)", "CAST({decimal} AS DOUBLE)", "double({string!})", "({bigint} / 4)",
+        "round({double})", "CAST({int} AS DOUBLE)", "CAST({decimal} AS DOUBLE)", "double({digits!})", "({bigint} / 4)",
         "({double} * {int})", "CAST({string} AS DOUBLE)", "nullif({double}, 0)", "({double} + {decimal})", "round({double}, 1)",
     ),
     "float": ("CAST({double} AS FLOAT)", "float({int})"),
@@ -105,7 +107,7 @@ CORE: dict[str, tuple[str, ...]] = {
         "({U} BETWEEN {U} AND {U})", "({U} NOT BETWEEN {U!} AND {U})", "({string} LIKE {pattern!})", "({string} NOT LIKE {pattern!})",
         "({string} ILIKE 'X%')", "({string} RLIKE {regex!})", "({string} LIKE 'x#%%' ESCAPE '#')", "startswith({string}, {string})",
         "endswith({string}, 'x')", "contains({string}, {string})", "isnull({any})", "isnotnull({any})", "isnan({double})",
-        "({U} IS DISTINCT FROM {U})", "({U} IS NOT DISTINCT FROM {U})", "CAST({int} AS BOOLEAN)", "({int} = {string!})",
+        "({U} IS DISTINCT FROM {U})", "({U} IS NOT DISTINCT FROM {U})", "CAST({int} AS BOOLEAN)", "({int} = {digits!})",
         "({date} >= '2024-01-01')", "({boolean} = {boolean})", "({num} BETWEEN {num} AND {num})", "({boolean} AND {boolean} OR {boolean})",
         "({int} IN (1, 2, 3))", "regexp_like({string}, {regex!})", "({string} REGEXP {regex!})", "({num} IN ({num!}, {num!}))",
     ),
@@ -113,7 +115,7 @@ CORE: dict[str, tuple[str, ...]] = {
         "date_add({date}, {size!})", "date_sub({date}, {int!})", "({date} + {size!})", "add_months({date}, {place!})", "last_day({date})",
         "CAST({timestamp} AS DATE)", "to_date({timestamp})", "trunc({date}, 'MONTH')", "trunc({date}, 'YEAR')", "trunc({date}, 'WEEK')",
         "make_date(2024, {size!}, 1)", *(f"({{date}} + INTERVAL '1' {unit})" for unit in _DATE_UNITS), "({date} - INTERVAL 2 DAYS)",
-        "date({string!})", "CAST('2024-02-29' AS DATE)", "trunc({date}, 'quarter')", "date_add({date}, {int})", "({date} - {tinyint})",
+        "date({days!})", "CAST('2024-02-29' AS DATE)", "trunc({date}, 'quarter')", "date_add({date}, {int})", "({date} - {tinyint})",
     ),
     "timestamp": (
         *(f"date_trunc('{unit}', {{timestamp}})" for unit in ("YEAR", "QUARTER", *_DATE_UNITS[1:], *_CLOCK_UNITS)),
@@ -124,11 +126,11 @@ CORE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 WIDE: dict[str, tuple[str, ...]] = {
-    "tinyint": ("getbit({int}, 1)", "bit_get({bigint}, 0)", "try_cast({string} AS TINYINT)"),
-    "smallint": ("CAST({decimal} AS SMALLINT)",),
+    "tinyint": ("getbit({int}, 1)", "bit_get({bigint}, 0)", "try_cast({string} AS TINYINT)", "tinyint({int!})"),
+    "smallint": ("CAST({decimal} AS SMALLINT)", "smallint({int})"),
     "int": (
-        "ascii({string})", "bit_count({int})", "bit_length({string})", "octet_length({string})", "shiftleft({int}, 2)", "({int} << 1)",
-        "({int} >> 1)", "({int} >>> 1)", "shiftright({int}, 1)", "shiftrightunsigned({int}, 1)", "levenshtein({string}, {string})",
+        "ascii({string})", "positive({int})", "negative({int})", "bit_count({int})", "bit_length({string})", "octet_length({string})", "shiftleft({int}, 2)", "({int} << 1)",
+        "({int} >> 1)", "shiftright({int}, 1)", "shiftrightunsigned({int}, 1)", "levenshtein({string}, {string})",
         "find_in_set({string}, 'x,y')", "regexp_count({string}, {regex!})", "regexp_instr({string}, {regex!})", "hash({any})",
         "size({array})", "cardinality({array})", "array_size({array})", "element_at({array}, 1)", "{array}[0]", "get({array}, 1)",
         "array_max({array})", "array_min({array})", "try_element_at({array}, 9)", "aggregate({array}, 0, (s, x) -> s + x)",
@@ -140,7 +142,7 @@ WIDE: dict[str, tuple[str, ...]] = {
         "try_variant_get(parse_json('{{\"p\": 1}}'), '$.p', 'int')", "variant_get(parse_json('[3]'), '$[0]', 'int')",
     ),
     "bigint": (
-        "factorial({size!})", "crc32({string})", "xxhash64({any})", "unix_micros({timestamp})", "unix_millis({timestamp})",
+        "factorial({size!})", "bigint({double})", "crc32({string})", "xxhash64({any})", "unix_micros({timestamp})", "unix_millis({timestamp})",
         "unix_seconds({timestamp})", "to_unix_timestamp({timestamp})", "array_position({array}, 1)", "bitmap_bit_position({bigint})",
         "bitmap_bucket_number({bigint})", "conv('ff', 16, 10)::bigint", "timestampdiff(HOUR, {timestamp}, {timestamp})", "mod({bigint}, {int})",
     ),
@@ -180,12 +182,12 @@ WIDE: dict[str, tuple[str, ...]] = {
         "({binary} = {binary})", "(! {boolean})", "boolean({string})", "boolean({int})",
     ),
     "date": (
-        "next_day({date}, 'MON')", "date_from_unix_date({int})", "try_to_date({string})", "dateadd(MONTH, 1, {date})::date", "to_date({string!}, 'yyyy-MM-dd')",
+        "next_day({date}, 'MON')", "date_from_unix_date({int})", "try_to_date({string})", "dateadd(MONTH, 1, {date})::date", "to_date({days!}, 'yyyy-MM-dd')",
         "try_cast({string} AS DATE)", "make_date({int}, 1, 1)", "dateadd({date}, {size!})", "CAST({string} AS DATE)",
     ),
     "timestamp": (
         "from_utc_timestamp({timestamp}, 'Asia/Tokyo')", "to_utc_timestamp({timestamp}, 'UTC')", "make_timestamp(2024, 1, 2, 3, 4, 5.5)",
-        "timestamp_micros({bigint})", "timestamp_millis({bigint})", "to_timestamp({string!})", "try_to_timestamp({string})",
+        "timestamp_micros({bigint})", "timestamp_millis({bigint})", "to_timestamp({days!})", "try_to_timestamp({string})",
         "timestampadd(HOUR, 2, {timestamp})", "try_make_timestamp(2024, 13, 1, 0, 0, 0)", "make_timestamp_ltz(2024, 1, 1, 0, 0, 0)",
         "to_timestamp_ltz('2024-01-01')", "({timestamp} + make_dt_interval(1, 2))", "({timestamp} + make_interval(0, 1))",
         "({date} + make_ym_interval(1, 2))::timestamp", "convert_timezone('UTC', 'Asia/Tokyo', {timestamp}::timestamp_ntz)::timestamp",

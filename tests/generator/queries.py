@@ -6,6 +6,7 @@ order by all columns, and functions that see the order of rows get a decided one
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -53,7 +54,9 @@ def statement(seed: int, number: int) -> Statement:
 class _Statements:
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.mix = Mix(wide=rng.random() < _WIDE, wrong=rng.choice((0.0, 0.0, 0.0, 0.02)), nulls=rng.choice((0.02, 0.06)))
+        self.mix = Mix(
+            wide=rng.random() < _WIDE, wrong=rng.choice((0.0, 0.0, 0.0, 0.02)), nulls=rng.choice((0.02, 0.06))
+        )
         self.make = Expressions(rng, self.mix, self.scalar_query, self.condition_query)
         self.names = 0
         self.ctes: list[Source] = []
@@ -78,11 +81,7 @@ class _Statements:
                 parts.append(f"{name} AS ({inner.text})")
                 self.ctes.append(Source(name, name, inner.columns))
             with_ = f"WITH {', '.join(parts)} "
-        chance = rng.random()
-        if depth > 0 and chance < 0.14:
-            made = self.set_operation(depth - 1)
-        else:
-            made = self.select(depth)
+        made = self.set_operation(depth - 1) if depth > 0 and rng.random() < 0.14 else self.select(depth)
         text, ordered = with_ + made.text, False
         if top or rng.random() < 0.1:
             text, ordered = self.order(text, made)
@@ -125,7 +124,7 @@ class _Statements:
         source, sight, star = self.source(depth)
         sight = replace(sight, queries=depth > 0)
         has_rows = self.has_rows
-        where = f" WHERE {self.make.value('boolean', sight, self.depth)}" if rng.random() < 0.5 else ""
+        where = f" WHERE {self.condition(sight)}" if rng.random() < 0.5 else ""
         group = having = ""
         if source and rng.random() < 0.35:
             group, sight = self.group(sight, sets=GAPS.sets_of_nothing or (has_rows and not where))
@@ -148,6 +147,10 @@ class _Statements:
             columns.append((name, kind))
         distinct = rng.choice(("DISTINCT ", "", "", "", "", "", ""))
         return Output(f"SELECT {distinct}{', '.join(items)}{source}{where}{group}{having}", tuple(columns))
+
+    def condition(self, sight: Sight) -> str:
+        """A condition. Spark takes `FROM t WHERE (x)` for a table called WHERE with a column x: such a one loses its brackets."""
+        return re.sub(r"^\((\w+)\)$", r"\1", self.make.value("boolean", sight, self.depth))
 
     def wanted(self, sight: Sight) -> str:
         if sight.sets and self.rng.random() < 0.2:
@@ -216,7 +219,11 @@ class _Statements:
         if depth > 0 and chance > 0.85:
             inner, name = self.query(depth - 1), self.fresh()
             return Source(f"({inner.text}) {rng.choice(('AS ', ''))}{name}", name, inner.columns)
-        table = rng.choice(("x", "x", "a", "e")) if self.extreme else rng.choice(("a", "a", "a", "b", "b", "b", "c", "c", "e"))
+        table = (
+            rng.choice(("x", "x", "a", "e"))
+            if self.extreme
+            else rng.choice(("a", "a", "a", "b", "b", "b", "c", "c", "e"))
+        )
         alias = self.fresh() if rng.random() < 0.7 else ""
         columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
         text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
@@ -225,7 +232,17 @@ class _Statements:
     def join(self, text: str, seen: list[Source], merged: set[str], right: Source) -> tuple[str, bool]:
         """FROM with one more join, and whether its columns can be seen behind it."""
         rng = self.rng
-        words = ("JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN", "FULL JOIN", "FULL OUTER JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+        words = (
+            "JOIN",
+            "INNER JOIN",
+            "LEFT JOIN",
+            "LEFT OUTER JOIN",
+            "RIGHT JOIN",
+            "FULL JOIN",
+            "FULL OUTER JOIN",
+            "LEFT SEMI JOIN",
+            "LEFT ANTI JOIN",
+        )
         word = rng.choice(words)
         chance = rng.random()
         if chance < 0.08:
@@ -237,7 +254,10 @@ class _Statements:
                 if merged or not GAPS.natural:
                     return f"{text}, {right.text}", True
                 merged.update(shared)
-                return f"{text} NATURAL {word.replace('LEFT SEMI', 'LEFT').replace('LEFT ANTI', 'LEFT')} {right.text}", True
+                return (
+                    f"{text} NATURAL {word.replace('LEFT SEMI', 'LEFT').replace('LEFT ANTI', 'LEFT')} {right.text}",
+                    True,
+                )
             keys = rng.sample(shared, rng.choice((1, 1, min(2, len(shared)))))
             if kept:
                 merged.update(keys)
@@ -251,7 +271,9 @@ class _Statements:
         ]
         on = rng.choice(pairs) if pairs else "1 = 1"
         if rng.random() < 0.4:
-            sight = Sight(tuple(Column(f"{s.name}.{n}", k) for s in (*seen, right) for n, k in s.columns if n not in merged))
+            sight = Sight(
+                tuple(Column(f"{s.name}.{n}", k) for s in (*seen, right) for n, k in s.columns if n not in merged)
+            )
             on = f"{on} {rng.choice(('AND', 'AND', 'OR'))} {self.make.value('boolean', sight, 1)}"
             on = self.make.value("boolean", sight, 1) if rng.random() < 0.2 else on
         return f"{text} {word} {right.text} ON {on}", kept

@@ -112,6 +112,4 @@ _ROWS = {"a": _a(), "b": _b(), "c": _c(), "e": [], "x": _x()}
 def rows(name: str) -> pa.Table:
     """The rows of a table."""
     columns = SCHEMA[name].items()
-    return pa.table(
-        {c: pa.array([row[i] for row in _ROWS[name]], _TYPES[kind]) for i, (c, kind) in enumerate(columns)}
-    )
+    return pa.table({c: pa.array([row[i] for row in _ROWS[name]], _TYPES[kind]) for i, (c, kind) in enumerate(columns)})

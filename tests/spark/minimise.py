@@ -82,7 +82,12 @@ def _changed(tree: exp.Expr, node: exp.Expr, way: int) -> exp.Expr | None:
             node.expressions.pop(0 if way == 10 else -1)
             return tree
         return None
-    if isinstance(node, exp.Subquery) and way == 0 and isinstance(node.this, exp.Select) and node.this.args.get("from_"):
+    if (
+        isinstance(node, exp.Subquery)
+        and way == 0
+        and isinstance(node.this, exp.Select)
+        and node.this.args.get("from_")
+    ):
         inner = node.this.args["from_"].this
         if isinstance(inner, exp.Table) and isinstance(node.parent, exp.From):
             return _put(tree, node, inner)
@@ -92,11 +97,17 @@ def _changed(tree: exp.Expr, node: exp.Expr, way: int) -> exp.Expr | None:
             node.expressions.pop(-way)
             return tree
         return None
-    if not isinstance(node, (exp.Condition, exp.Func)) or isinstance(node, (exp.Column, exp.Literal, exp.Null, exp.Boolean)):
+    if not isinstance(node, (exp.Condition, exp.Func)) or isinstance(
+        node, (exp.Column, exp.Literal, exp.Null, exp.Boolean)
+    ):
         if isinstance(node, (exp.Column, exp.Literal)) and way == 0:
             return _put(tree, node, exp.Null())
         return None
-    children = [c for c in node.iter_expressions() if isinstance(c, (exp.Condition, exp.Func)) and not isinstance(c, exp.DataType)]
+    children = [
+        c
+        for c in node.iter_expressions()
+        if isinstance(c, (exp.Condition, exp.Func)) and not isinstance(c, exp.DataType)
+    ]
     if way < min(len(children), 8):
         return _put(tree, node, children[way])
     if way == 8:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.generator.queries import statement
-from tests.spark.same_as_spark import Comparison, filled_pond, plain_session
+from tests.spark.same_as_spark import Comparison, filled_pond
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +21,7 @@ def _compare(session: Any, folder: Path, seed: int, count: int, sample: float) -
     counts: Counter[str] = Counter()
     differences = []
     with filled_pond(folder) as pond:
-        comparison = Comparison(pond, plain_session(session), sample)
+        comparison = Comparison(pond, session, sample=sample)
         for verdict in comparison.verdicts(statement(seed, number) for number in range(count)):
             counts[verdict.kind] += 1
             counts[verdict.engine] += 1

@@ -56,6 +56,7 @@ NODES: Final[frozenset[type[exp.Expr]]] = frozenset(
         exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.BitwiseLeftShift, exp.BitwiseRightShift,
         exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In,
         exp.Between, exp.Like, exp.ILike, exp.Escape, exp.Any, exp.All, exp.Collate, exp.Overlaps,
+        exp.AtTimeZone, exp.FromTimeZone,  # how sqlglot reads from_utc_timestamp and to_utc_timestamp
         # around calls
         exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.HavingMax,
     }

@@ -39,6 +39,13 @@ from millpond.table.manifest import ArchiveFile
 from millpond.table.store import tail_table
 
 _MOST_CHECKED = 100_000
+# What DuckDB says to a text that is wrong, whatever the rows are: the fault is the translation's, and Spark may know the answer.
+_MISUNDERSTOOD = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ParserException,
+    duckdb.NotImplementedException,
+)
 _REPEAT = 0.05  # seconds between two interrupts of one query
 _FEW_GROUPS = 0.5  # below this share of a file's row groups, read just those
 
@@ -147,6 +154,8 @@ class Local(ProcessBound):
             limit = limit_error(error, self.memory)
             if limit is not None:
                 raise limit from error
+            if isinstance(error, _MISUNDERSTOOD):
+                raise NotOnDuckDB(f"DuckDB does not understand it: {str(error).splitlines()[0]}") from error
             if needs_spark(error):
                 raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
             raise translate_error(error) from error

@@ -14,6 +14,7 @@ import pytest
 from millpond.errors import EngineError
 from millpond.network.engine.engine import Engine
 from millpond.query.local import Local
+from millpond.sql.translate import NotOnDuckDB
 
 HOURS = "SELECT count(*) FROM t a, t b, t c WHERE hash(a.i + b.i + c.i) % 7 = 1"
 
@@ -89,3 +90,14 @@ def test_the_network_reads_no_files() -> None:
         assert engine.run("SELECT a FROM t", {"t": pa.table({"a": [1]})}).num_rows == 1
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT x FROM nowhere", "SELECT", "SELECT t2.a FROM (SELECT 1 AS a) AS t1", "SELECT frob(1)"]
+)
+def test_a_text_that_duckdb_does_not_understand_is_left_to_spark(text: str) -> None:
+    """The translation is wrong then, not the query: a semi join USING made one that named a table DuckDB had let go."""
+    local = Local()
+    with pytest.raises(NotOnDuckDB, match="DuckDB does not understand it"):
+        local.run_over(text, {}, {})
+    local.close()

@@ -19,7 +19,10 @@ from millpond.sql.dialect import WINDOW, WINDOW_SPAN, span_of
 
 
 def lower_ctes(tree: exp.Expr) -> None:
-    """Write the names of CTEs in lower case where they are given and where they are read: sqlglot tells cases apart, Spark does not."""
+    """Write the names of CTEs in lower case where they are given and where they are read.
+
+    sqlglot tells cases apart, Spark does not.
+    """
     ctes = [cte.args["alias"].this for cte in tree.find_all(exp.CTE) if cte.args.get("alias")]
     names = {name.name.lower() for name in ctes}
     tables = (t.this for t in tree.find_all(exp.Table) if isinstance(t.this, exp.Identifier) and not t.db)

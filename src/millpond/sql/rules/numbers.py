@@ -82,7 +82,10 @@ def negation(node: exp.Neg, tr: Translator) -> Value:
         raise NotOnDuckDB(f"minus of {value.type} is only proved on Spark")
     if isinstance(value.constant, int) and fits(-value.constant, value.type):
         return literal(-value.constant, value.type)
-    return Value(f"(- {value.sql})", value.type, value.raises)
+    sql = f"(- {value.sql})"
+    if value.type.is_integer:  # of the smallest constant DuckDB would make a wider type, instead of an error
+        return Value(f"CAST({sql} AS {duck(value.type)})", value.type, value.raises)
+    return Value(sql, value.type, value.raises)
 
 
 def arithmetic(node: Any, tr: Translator) -> Value:
@@ -99,14 +102,10 @@ def arithmetic(node: Any, tr: Translator) -> Value:
     left, right = tr.value(node.this), tr.value(node.expression)
     if left.type == DATE and right.type == INT and symbol in "+-":
         return Value(f"({left.sql} {symbol} {right.sql})", DATE, left.raises or right.raises)
-    return _combine(symbol, left, right)
-
-
-def _combine(symbol: str, left: Value, right: Value) -> Value:
     _need_numbers(symbol, left, right)
     raises = left.raises or right.raises
     if (left.type.name == "DECIMAL" or right.type.name == "DECIMAL") and DOUBLE not in (left.type, right.type):
-        left, right = _as_decimal(left), _as_decimal(right)
+        left, right = _as_decimal(left, node.this), _as_decimal(right, node.expression)
         type = _decimal_result(symbol, left.type, right.type)
         # DuckDB keeps a result of two small decimals small, and overflows; one wide operand makes it wide.
         wide = duck(DataType("DECIMAL", type.precision, left.type.scale))
@@ -127,11 +126,21 @@ def _need_numbers(symbol: str, *values: Value) -> None:
             raise NotOnDuckDB(f"{symbol} on {value.type} is only proved on Spark")
 
 
-def _as_decimal(value: Value) -> Value:
+def _as_decimal(value: Value, node: exp.Expr) -> Value:
     if value.type.name == "DECIMAL":
         return value
-    # Spark gives an integer literal beside a decimal only as many digits as it has, so `amount * 2` stays small.
-    digits = len(str(abs(value.constant))) if isinstance(value.constant, int) else as_decimal(value.type).precision
+    # Spark gives an integer literal beside a decimal only as many digits as it has, so `amount * 2` stays small. Other
+    # constants get those of their type.
+    digits = as_decimal(value.type).precision
+    if isinstance(value.constant, int):
+        node = node.unnest()
+        node = node.this if isinstance(node, exp.Neg) else node
+        if isinstance(node, (exp.Cast, exp.TryCast)):
+            raise NotOnDuckDB(
+                "a cast number beside a decimal is only proved on Spark"
+            )  # 5L and CAST(5 AS BIGINT) look alike
+        if isinstance(node, exp.Literal):
+            digits = len(str(abs(value.constant)))
     type = decimal(digits, 0)
     return Value(f"CAST({value.sql} AS {duck(type)})", type, value.raises)
 
@@ -253,6 +262,8 @@ def whole(node: exp.Floor | exp.Ceil, tr: Translator) -> Value:
         sql = _within(value.sql, f"CAST({function}({value.sql}) AS BIGINT)", function)
         return Value(sql, BIGINT, True)
     if value.type.name == "DECIMAL":
+        if value.type.scale == 0:
+            return value
         type = decimal(value.type.precision - value.type.scale + 1, 0)
         return Value(f"CAST({function}({value.sql}) AS {duck(type)})", type, value.raises)
     raise NotOnDuckDB(f"{function} of {value.type} is only proved on Spark")
@@ -322,7 +333,7 @@ def cast_value(value: Value, type: DataType) -> Value:
     template = _CASTS.get((_kind(source), _kind(type)))
     if template is None:
         return convert(value, type)
-    raises = value.raises or type.is_integer or type.name == "DECIMAL"
+    raises = value.raises or type.is_integer or type.name == "DECIMAL" or "error(" in template
     return Value(template.format(x=value.sql, to=duck(type)), type, raises)
 
 
@@ -331,6 +342,16 @@ def _kind(type: DataType) -> str:
 
 
 _PLAIN = "CAST({x} AS {to})"
+# Before the year 1 and after 9999 the engines write years in ways of their own.
+_LATE = only_spark("a text of a day outside of the years 1 to 9999")
+_WRITTEN_DATE = (
+    "CASE WHEN {x} IS NULL OR {x} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' "
+    f"THEN CAST({{x}} AS VARCHAR) ELSE {_LATE} END"
+)
+_WRITTEN_TIME = (
+    "CASE WHEN {x} IS NULL OR ({x} >= TIMESTAMP '0001-01-01' AND {x} < TIMESTAMP '10000-01-01') "
+    f"THEN CAST(CAST({{x}} AS TIMESTAMP) AS VARCHAR) ELSE {_LATE} END"
+)
 # DuckDB rounds where Spark truncates; a TIMESTAMP's seconds count from 1970 rounded down (as whole numbers: a DOUBLE cannot hold
 # all microseconds).
 _CASTS = {
@@ -344,10 +365,13 @@ _CASTS = {
     ("DECIMAL", "STRING"): _PLAIN,
     ("BOOLEAN", "INTEGER"): _PLAIN,
     ("BOOLEAN", "STRING"): _PLAIN,
-    ("DATE", "STRING"): _PLAIN,
+    ("DATE", "STRING"): _WRITTEN_DATE,
     ("TIMESTAMP", "DATE"): _PLAIN,
-    ("TIMESTAMP", "STRING"): "CAST(CAST({x} AS TIMESTAMP) AS VARCHAR)",
-    ("TIMESTAMP", "INTEGER"): "CAST((epoch_us({x}) - (epoch_us({x}) % 1000000 + 1000000) % 1000000) // 1000000 AS {to})",
+    ("TIMESTAMP", "STRING"): _WRITTEN_TIME,
+    (
+        "TIMESTAMP",
+        "INTEGER",
+    ): "CAST((epoch_us({x}) - (epoch_us({x}) % 1000000 + 1000000) % 1000000) // 1000000 AS {to})",
 }
 
 # What both engines read alike; anything else (blanks, points, letters, too many digits) is left to Spark.
