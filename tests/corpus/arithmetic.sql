@@ -115,3 +115,9 @@ SELECT amount + (1 - 0) AS a, amount + 1 AS b, amount * -3 AS c, amount - (-3) A
 SELECT amount + CAST(1 AS BIGINT) AS a, amount + 1L AS b FROM readings;
 -- floor and ceil of a decimal without a scale
 SELECT floor(3.) AS a, ceil(CAST(7 AS DECIMAL(20, 0))) AS b, floor(-2.5) AS c;
+-- the opposite of a decimal of more digits than Spark keeps
+-- on: spark
+SELECT -CAST(amount AS DECIMAL(36, 2)) AS a FROM readings;
+-- the size of such a decimal
+-- on: spark
+SELECT abs(CAST(amount AS DECIMAL(36, 2))) AS a FROM readings;

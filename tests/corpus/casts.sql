@@ -74,3 +74,5 @@ SELECT CAST(DATE '0001-01-01' - 2 AS STRING) AS a FROM criticalsegs;
 SELECT CAST(date_add(DATE '9999-12-31', 1) AS STRING) AS a FROM criticalsegs;
 -- the first and the last day as text
 SELECT CAST(DATE '0001-01-01' AS STRING) AS a, CAST(TIMESTAMP '9999-12-31 23:59:59.999999' AS STRING) AS b, concat('on ', day) AS c FROM readings;
+-- a decimal without digits before the point as text
+SELECT CAST(0.05 AS STRING) AS a, CAST(-0.5 AS STRING) AS b, concat('x', 0.0) AS c, CAST(CAST(0.25 AS DECIMAL(4, 4)) AS STRING) AS d;

@@ -53,3 +53,11 @@ SELECT CAST(TIMESTAMP '9999-12-31 23:59:59.999999' AS BIGINT) AS a, unix_timesta
 -- times of another zone
 -- on: spark
 SELECT from_utc_timestamp(at, 'Asia/Tokyo') AS a, to_utc_timestamp(at, 'America/New_York') AS b FROM readings;
+-- days beyond the end of time go round
+-- on: spark
+SELECT date_add(day, 2147483647) AS a FROM readings;
+-- a column of days
+SELECT date_add(day, seg) AS a, day - seg AS b FROM readings, criticalsegs;
+-- a column of very many days
+-- on: spark
+SELECT date_add(day, CAST(n % 2147483648 AS INT)) AS a FROM readings WHERE n > 12;

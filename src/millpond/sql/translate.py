@@ -12,9 +12,9 @@ generator whose own rewrites are not proved.) It costs about a sixth of what sql
 What is guaranteed, and what cannot be:
 - the sign of zero is not kept (`-0.0 = 0.0` on both; which one a group or a minimum shows depends on the rows' order);
 - sums and averages of DOUBLE, and all deviations, variances and correlations, depend on the order of rows on either engine;
-- which row LIMIT or LAG takes among equals is open on either engine, as is an error in a row that another part of
-  the same WHERE rules out. An error of DuckDB is therefore not the last word: the planner may ask Spark again, and must
-  when `needs_spark` says so.
+- which row LIMIT or LAG takes among equals is open on either engine, as is an error in a row, a group or a column that
+  another part of the query leaves out: Spark computes constants while it plans, and outputs before HAVING. An error of
+  DuckDB is therefore not the last word: the planner may ask Spark again, and must when `needs_spark` says so.
 """
 
 from __future__ import annotations

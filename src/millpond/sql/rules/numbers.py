@@ -33,7 +33,7 @@ from millpond.sql.rules.terms import (
     type_of,
     unproved,
 )
-from millpond.sql.rules.times import add_interval, interval_of
+from millpond.sql.rules.times import add_days, add_interval, interval_of
 from millpond.sql.rules.types import (
     as_decimal,
     common,
@@ -54,6 +54,9 @@ _SYMBOLS: dict[type[exp.Expression], str] = {
     exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|",
 }
+
+
+_DIGITS_KEPT = 34  # by Spark's `-` and `abs` of a decimal, which round to so many
 
 
 def written(node: exp.Literal, tr: Translator) -> Value:
@@ -85,7 +88,13 @@ def negation(node: exp.Neg, tr: Translator) -> Value:
     sql = f"(- {value.sql})"
     if value.type.is_integer:  # of the smallest constant DuckDB would make a wider type, instead of an error
         return Value(f"CAST({sql} AS {duck(value.type)})", value.type, value.raises)
+    _need_kept("minus", value)
     return Value(sql, value.type, value.raises)
+
+
+def _need_kept(what: str, value: Value) -> None:
+    if value.type.name == "DECIMAL" and value.type.precision > _DIGITS_KEPT:
+        raise NotOnDuckDB(f"{what} of {value.type} is only proved on Spark")
 
 
 def arithmetic(node: Any, tr: Translator) -> Value:
@@ -101,7 +110,7 @@ def arithmetic(node: Any, tr: Translator) -> Value:
             return add_interval(tr.value(node.expression), symbol, interval)
     left, right = tr.value(node.this), tr.value(node.expression)
     if left.type == DATE and right.type == INT and symbol in "+-":
-        return Value(f"({left.sql} {symbol} {right.sql})", DATE, left.raises or right.raises)
+        return add_days(left, symbol, right)
     _need_numbers(symbol, left, right)
     raises = left.raises or right.raises
     if (left.type.name == "DECIMAL" or right.type.name == "DECIMAL") and DOUBLE not in (left.type, right.type):
@@ -224,6 +233,7 @@ def bits_flipped(node: exp.BitwiseNot, tr: Translator) -> Value:
 def absolute(node: exp.Abs, tr: Translator) -> Value:
     value = tr.value(node.this)
     _need_numbers("abs", value)
+    _need_kept("abs", value)
     return Value(f"CAST(abs({value.sql}) AS {duck(value.type)})", value.type, value.raises or value.type.is_integer)
 
 
@@ -333,6 +343,9 @@ def cast_value(value: Value, type: DataType) -> Value:
     template = _CASTS.get((_kind(source), _kind(type)))
     if template is None:
         return convert(value, type)
+    if source.name == "DECIMAL" and type == STRING and source.precision == source.scale:
+        # DuckDB writes no 0 before the point of a number that cannot have one.
+        value = convert(value, decimal(source.precision + 1, source.scale))
     raises = value.raises or type.is_integer or type.name == "DECIMAL" or "error(" in template
     return Value(template.format(x=value.sql, to=duck(type)), type, raises)
 

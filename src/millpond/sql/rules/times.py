@@ -14,13 +14,16 @@ from millpond.sql.rules.terms import (
     DATE,
     INSTANT,
     INT,
+    SMALLINT,
     STRING,
     TIMESTAMP,
+    TINYINT,
     NotOnDuckDB,
     Rule,
     Translator,
     Value,
     only,
+    only_spark,
     type_of,
     unproved,
 )
@@ -94,12 +97,32 @@ def to_date(node: exp.TsOrDsToDate, tr: Translator) -> Value:
     return _as_date(tr.value(node.this))
 
 
-def add_days(node: exp.TsOrDsAdd, tr: Translator) -> Value:
+_MOST_DAYS = 10_000_000
+_MINUS_ONE = exp.Neg(this=exp.Literal.number(1))
+
+
+def add_days(date: Value, symbol: str, days: Value) -> Value:
+    """A date and a number of days. With a very large number Spark goes round from the end of time to its beginning."""
+    raises = date.raises or days.raises
+    sql = f"({date.sql} {symbol} {days.sql})"
+    if isinstance(days.constant, int):
+        if abs(days.constant) > _MOST_DAYS:
+            raise NotOnDuckDB("a date plus so many days is only proved on Spark")
+        return Value(sql, DATE, raises)
+    if days.type in (TINYINT, SMALLINT):
+        return Value(sql, DATE, raises)
+    within = f"{days.sql} IS NULL OR {days.sql} BETWEEN -{_MOST_DAYS} AND {_MOST_DAYS}"
+    return Value(f"CASE WHEN {within} THEN {sql} ELSE {only_spark('a date plus very many days')} END", DATE, True)
+
+
+def date_add(node: exp.TsOrDsAdd, tr: Translator) -> Value:
     """`date_add` and `date_sub`."""
     if node.text("unit").upper() != "DAY":
         raise NotOnDuckDB(unproved(node))
-    date, days = _as_date(tr.value(node.this)), convert(tr.value(node.expression), INT)
-    return Value(f"({date.sql} + {days.sql})", DATE, date.raises or days.raises)
+    symbol, days = "+", node.expression
+    if isinstance(days, exp.Mul) and days.expression == _MINUS_ONE:  # how sqlglot reads date_sub
+        symbol, days = "-", days.this
+    return add_days(_as_date(tr.value(node.this)), symbol, convert(tr.value(days), INT))
 
 
 def add_months(node: exp.AddMonths, tr: Translator) -> Value:
@@ -200,7 +223,7 @@ def instant(node: exp.Placeholder, tr: Translator) -> Value:
 RULES: dict[type[exp.Expression], Rule] = {
     exp.Placeholder: instant,
     exp.TsOrDsToDate: to_date,
-    exp.TsOrDsAdd: add_days,
+    exp.TsOrDsAdd: date_add,
     exp.AddMonths: add_months,
     exp.DateDiff: days_between,
     exp.Year: part,
