@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from tests.generator.gaps import GAPS
 from tests.generator.productions import (
     AGGREGATES,
     CHOICES,
@@ -19,6 +20,7 @@ from tests.generator.productions import (
     WIDE_AGGREGATES,
 )
 
+_OPERATION = re.compile(r"\([^()]*\)$")
 _HOLE = re.compile(r"\{(\w+)(!?)\}")
 SQL_TYPES = {
     "string": "STRING",
@@ -47,6 +49,7 @@ class Sight:
     windows: bool = False
     queries: bool = False
     """Whether a subquery may stand here."""
+    named_window: str = ""
     sets: tuple[Column, ...] = ()
     """Keys of grouping sets, which GROUPING may ask about."""
 
@@ -139,6 +142,8 @@ class Expressions:
 
     def fill(self, text: str, kind: str, sight: Sight, depth: int) -> str:
         one = self.kind(KINDS, sight)
+        if self.rng.random() < GAPS.bare and _OPERATION.match(text):
+            text = text[1:-1]
 
         def hole(found: re.Match[str]) -> str:
             wanted = {"T": kind, "U": one}.get(found[1], found[1])
@@ -185,6 +190,8 @@ class Expressions:
             aggregate = self.fill(rng.choice(AGGREGATES[kind]), kind, inside, 0) if kind in AGGREGATES else None
             if aggregate is None or "DISTINCT" in aggregate:
                 return None
+            if sight.named_window and rng.random() < 0.5:
+                return f"{aggregate} OVER {sight.named_window}"
             if rng.random() < 0.4:
                 return f"{aggregate} OVER ({part.strip()})"
             if rng.random() < 0.5 or not total:

@@ -17,10 +17,18 @@ class Gaps:
     """How often a column of USING or NATURAL is named without its table. It is found ambiguous."""
     merged_qualified: bool = True
     """Whether such a column is named with its table."""
+    merged_star: bool = False
+    """Whether `*` stands over such columns. Behind a further join with ON it loses columns of other tables."""
     chained_using: bool = False
     """Whether there are several joins with USING. A chain of FULL JOIN USING gives other rows."""
     natural: bool = True
     """Whether there are natural joins."""
+    bare: float = 0.0
+    """How often an operation has no brackets. Precedence is not yet Spark's."""
+    column_lists: float = 0.05
+    """How often the columns of a table get other names."""
+    values_alone: bool = False
+    """Whether VALUES and TABLE may be statements of their own. They are refused."""
     sets_of_nothing: bool = False
     """Whether grouping sets may read no rows at all. They give a row, and Spark none."""
 

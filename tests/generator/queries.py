@@ -62,6 +62,7 @@ class _Statements:
         self.ctes: list[Source] = []
         self.extreme = rng.random() < 0.15
         self.has_rows = False  # whether the FROM last made surely has
+        self.merged = False  # whether it has columns of USING or NATURAL
         self.depth = rng.choice(_SIZES)
 
     def fresh(self, prefix: str = "t") -> str:
@@ -78,10 +79,14 @@ class _Statements:
             parts = []
             for _ in range(rng.choice((1, 1, 2))):
                 inner, name = self.query(depth - 1), self.fresh("c")
-                parts.append(f"{name} AS ({inner.text})")
-                self.ctes.append(Source(name, name, inner.columns))
+                given, listed = inner.columns, ""
+                if rng.random() < 0.15:
+                    given = tuple((f"{each}_", kind) for each, kind in given)
+                    listed = f"({', '.join(each for each, _ in given)})"
+                parts.append(f"{name}{listed} AS ({inner.text})")
+                self.ctes.append(Source(name, name, given))
             with_ = f"WITH {', '.join(parts)} "
-        made = self.set_operation(depth - 1) if depth > 0 and rng.random() < 0.14 else self.select(depth)
+        made = self.set_operation(depth - 1) if depth > 0 and rng.random() < 0.14 else self.select(depth, top=top)
         text, ordered = with_ + made.text, False
         if top or rng.random() < 0.1:
             text, ordered = self.order(text, made)
@@ -91,7 +96,7 @@ class _Statements:
     def order(self, text: str, made: Output) -> tuple[str, bool]:
         """Perhaps an ORDER BY over all columns, which decides the order, and then perhaps a LIMIT."""
         rng = self.rng
-        if rng.random() > 0.3 or any(kind in ("map", "struct") for _, kind in made.columns):
+        if rng.random() > 0.3 or not made.columns or any(kind in ("map", "struct") for _, kind in made.columns):
             return text, False
         ways = ("", "", " DESC", " ASC", " NULLS LAST", " DESC NULLS FIRST")
         names = [name for name, _ in made.columns]
@@ -117,26 +122,36 @@ class _Statements:
             text = f"{text} {rng.choice(words)} {right}"
         return Output(text, sides[0].columns)
 
-    def select(self, depth: int, kinds: list[str] | None = None) -> Output:
+    def select(self, depth: int, kinds: list[str] | None = None, *, top: bool = False) -> Output:
         rng = self.rng
         if kinds is None and rng.random() < 0.04:
-            return self.values()
+            return self.values(alone=top and GAPS.values_alone)
         source, sight, star = self.source(depth)
         sight = replace(sight, queries=depth > 0)
-        has_rows = self.has_rows
+        has_rows, self.merged = self.has_rows, self.merged and bool(source)
         where = f" WHERE {self.condition(sight)}" if rng.random() < 0.5 else ""
         group = having = ""
         if source and rng.random() < 0.35:
             group, sight = self.group(sight, sets=GAPS.sets_of_nothing or (has_rows and not where))
             if rng.random() < 0.3:
                 having = f" HAVING {self.make.value('boolean', replace(sight, queries=False), self.depth)}"
-        elif rng.random() < 0.2:
+        elif source and rng.random() < 0.2:
             sight = replace(sight, windows=True)
-        elif kinds is None and star and rng.random() < 0.2:
+            if rng.random() < 0.2 and sight.unique:
+                sight = replace(sight, named_window="w")
+                having = f" WINDOW w AS (PARTITION BY {sight.columns[0].text} ORDER BY {', '.join(sight.unique)})"
+        elif (
+            kinds is None
+            and source
+            and (star or (top and (GAPS.merged_star or not self.merged)))
+            and rng.random() < 0.2
+        ):
             distinct = rng.choice(("", "", "DISTINCT "))
             return Output(f"SELECT {distinct}*{source}{where}", star)
         wanted = kinds if kinds is not None else [self.wanted(sight) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
         items, columns = [], []
+        if kinds is None and group and not sight.sets and rng.random() < 0.25:
+            group = self.keys_first(sight, items, columns)
         for kind in wanted:
             text = self.make.value(kind, sight, self.depth)
             name = self.fresh("o")
@@ -147,6 +162,14 @@ class _Statements:
             columns.append((name, kind))
         distinct = rng.choice(("DISTINCT ", "", "", "", "", "", ""))
         return Output(f"SELECT {distinct}{', '.join(items)}{source}{where}{group}{having}", tuple(columns))
+
+    def keys_first(self, sight: Sight, items: list[str], columns: list[tuple[str, str]]) -> str:
+        """Put the keys of groups first among the outputs; the GROUP BY that names them there."""
+        names = [self.fresh("o") for _ in sight.columns]
+        items += [f"{key.text} AS {name}" for key, name in zip(sight.columns, names, strict=True)]
+        columns += [(name, key.kind) for key, name in zip(sight.columns, names, strict=True)]
+        places = [str(i) for i, _ in enumerate(names, 1)]
+        return f" GROUP BY {', '.join(self.rng.choice((places, names)))}"
 
     def condition(self, sight: Sight) -> str:
         """A condition. Spark takes `FROM t WHERE (x)` for a table called WHERE with a column x: such a one loses its brackets."""
@@ -159,13 +182,19 @@ class _Statements:
             return self.rng.choice(("array", "sarray", "map", "struct", "binary"))
         return self.make.kind(KINDS, sight)
 
-    def values(self) -> Output:
+    def values(self, *, alone: bool) -> Output:
         rng = self.rng
         kinds = [rng.choice([k for k in KINDS if k in LITERALS]) for _ in range(rng.choice((1, 2, 3)))]
         lines = []
         for _ in range(rng.choice((1, 2, 3))):
             row = [rng.choice(LITERALS[k]) if rng.random() < 0.9 else "NULL" for k in kinds]
             lines.append(f"({', '.join(row)})")
+        if alone and rng.random() < 0.3:
+            return Output(f"VALUES {', '.join(lines)}", tuple((f"col{i}", kind) for i, kind in enumerate(kinds, 1)))
+        if alone and rng.random() < 0.1:
+            return Output(
+                "TABLE b", tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA["b"].items())
+            )
         names = [self.fresh("o") for _ in kinds]
         text = f"SELECT * FROM VALUES {', '.join(lines)} AS {self.fresh()}({', '.join(names)})"
         return Output(text, tuple(zip(names, kinds, strict=True)))
@@ -206,7 +235,7 @@ class _Statements:
         unique = tuple(f"{each.name}.{u}" for each in seen for u in each.unique)
         if any(not each.unique for each in seen) or (merged & {"id"}):
             unique = ()
-        self.has_rows = has_rows
+        self.has_rows, self.merged = has_rows, bool(merged)
         return text, Sight(tuple(columns), unique), star
 
     def relation(self, depth: int) -> Source:
@@ -215,7 +244,8 @@ class _Statements:
         if self.ctes and chance < 0.4:
             cte = rng.choice(self.ctes)
             name = self.fresh()
-            return Source(f"{cte.text} {name}", name, cte.columns)
+            text = cte.text.upper() if rng.random() < 0.1 else cte.text
+            return Source(f"{text} {name}", name, cte.columns)
         if depth > 0 and chance > 0.85:
             inner, name = self.query(depth - 1), self.fresh()
             return Source(f"({inner.text}) {rng.choice(('AS ', ''))}{name}", name, inner.columns)
@@ -224,9 +254,16 @@ class _Statements:
             if self.extreme
             else rng.choice(("a", "a", "a", "b", "b", "b", "c", "c", "e"))
         )
+        if self.mix.wide and chance > 0.8:
+            name = self.fresh()
+            return Source(f"range({rng.choice((0, 1, 3))}) AS {name}", name, (("id", "bigint"),), ("id",))
         alias = self.fresh() if rng.random() < 0.7 else ""
         columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
         text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
+        if alias and rng.random() < GAPS.column_lists:
+            columns = tuple((f"{name}_", kind) for name, kind in columns)
+            listed = ", ".join(name for name, _ in columns)
+            return Source(f"{text}({listed})", alias, columns, ("id_",))
         return Source(text, alias or table, columns, ("id",))
 
     def join(self, text: str, seen: list[Source], merged: set[str], right: Source) -> tuple[str, bool]:
