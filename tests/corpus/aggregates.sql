@@ -112,5 +112,4 @@ SELECT seg, count(*) AS c FROM posreports GROUP BY ALL;
 SELECT sum(c) AS s, max(c) AS m FROM (SELECT vid, count(*) AS c FROM posreports GROUP BY vid) AS q;
 -- a key of grouping sets in HAVING that is no output
 -- on: spark
--- error
 SELECT sum(spd) AS s FROM posreports GROUP BY seg WITH CUBE HAVING seg > 3;
