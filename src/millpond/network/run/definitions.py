@@ -151,10 +151,16 @@ class RunningQueries:
         return [
             Step(definition, origins[definition])
             for definition in in_order(self.catalog.queries)
-            if not (definition.name in self.steps or definition.paused or definition.folder in self.draft.failed)
+            if not (self._runs(definition.name) or definition.paused or definition.folder in self.draft.failed)
             and self.damage_of(definition, self.catalog)
             is None  # else it goes on where it was once the table is repaired
         ]
+
+    def _runs(self, name: str) -> bool:
+        """Whether a step runs. One that is no longer current does not count: it runs until the tick under way ends, and a new one
+        of its name may be there already."""
+        step = self.steps.get(name)
+        return step is not None and step.is_current(self._host.catalog)
 
     def damage_of(self, query: ContinuousQuery, catalog: Catalog) -> tuple[str, MillpondError] | None:
         """A damaged table that a query reads, and what is wrong with it."""
@@ -216,8 +222,8 @@ class RunningQueries:
             self.steps = dict(sorted(self.steps.items(), key=lambda item: order[item[0]]))
             self.whole.reorder(order)
             self._ready.clear()
-            self.release_rows()
             self._synced = catalog
+            self.release_rows()
 
     def _fill(
         self,
@@ -288,16 +294,17 @@ class RunningQueries:
         """Tell tables which rows may leave their memory and their log; forget those that no query reads."""
         read, sharded = self.tables_read(), set(self.placed.values())
         folders = {}
-        damaged = set()
+        # A query that was noted meanwhile, and is not taken up yet, reads from where its tables were seen then.
+        kept = set() if self._host.catalog is self._synced else set(self.draft.seen)
         for name in self._host.catalog.streaming:
             table = self._host.stream(name)
             if table.damage is not None:
-                damaged.add(table.definition.folder)
+                kept.add(table.definition.folder)
             elif name in read:
                 folders[table.definition.folder] = table
-            else:
+            elif table.definition.folder not in kept:
                 table.consumed = table.wanted = None
-        self.draft = self.draft.reading(folders.keys() | damaged)
+        self.draft = self.draft.reading(folders.keys() | kept)
         self._recent.keep(folders)
         for folder, table in folders.items():
             position = self.draft.seen[folder].position
