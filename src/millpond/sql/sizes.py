@@ -8,7 +8,7 @@ statements allowed here take a few seconds, and anything larger is refused as so
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -19,6 +19,8 @@ from millpond.sql.dialect import span_of
 
 LONGEST_TEXT = 1 << 20
 """Bytes of a text that a function makes of little: DuckDB makes 2,048 at a time and does not count their memory."""
+_MOST_TEXT: Final = 64 << 20
+"""Bytes of all texts that functions make of constants in one statement, beside each other or put together."""
 MOST_ELEMENTS = 10_000_000
 """Elements of a list that a function makes of constants."""
 MOST_TOKENS = 25_000
@@ -110,43 +112,72 @@ def check_growth(tree: exp.Expr) -> None:
 
     What depends on the rows is refused when it is computed.
     """
-    for node in tree.find_all(*_TEXTS):
-        name, size = _TEXTS[type(node)](node)
-        if size > LONGEST_TEXT:
-            raise LimitExceeded(too_long(name), setting=None, hint="Make it in the program that uses it.")
-    for node in tree.find_all(exp.GenerateSeries, exp.Anonymous):
-        name, size = _elements(node)
-        if size > MOST_ELEMENTS:
+    nodes = list(tree.walk())
+    if not any(type(node) in _MAKERS for node in nodes):
+        return
+    lengths: dict[int, int] = {}  # of the texts that nodes stand for, as far as constants tell
+    for node in reversed(nodes):  # what a node is made of comes before it
+        if type(node) in (exp.GenerateSeries, exp.Anonymous):
+            name, size = _elements(node)
+            if size > MOST_ELEMENTS:
+                raise LimitExceeded(
+                    f"{name} would make a list of {size:,} elements, more than {MOST_ELEMENTS:,}",
+                    setting=None,
+                    hint="Use range() in FROM: it makes rows.",
+                )
+        if isinstance(node, exp.Literal):
+            lengths[id(node)] = len(node.name.encode()) if node.is_string else 1
+            continue
+        parts = [lengths[id(part)] for part in node.iter_expressions()]
+        name, size = _TEXTS[type(node)](node, lengths) if type(node) in _TEXTS else ("", sum(parts))
+        if size > (LONGEST_TEXT if name else _MOST_TEXT):
             raise LimitExceeded(
-                f"{name} would make a list of {size:,} elements, more than {MOST_ELEMENTS:,}",
+                too_long(name) if name else f"a text would be made of more than {_MOST_TEXT:,} bytes",
                 setting=None,
-                hint="Use range() in FROM: it makes rows.",
+                hint="Make it in the program that uses it.",
             )
+        lengths[id(node)] = max(1, size)
 
 
-def _repeated(node: exp.Expr) -> tuple[str, int]:
-    size = 1
-    while isinstance(node, exp.Repeat):
-        size *= _whole(node.args["times"]) or 1
-        node = node.this.unnest()
-    return "repeat", size * (max(1, len(node.name.encode())) if node.is_string else 1)
+_Lengths = Mapping[int, int]
 
 
-def _padded(node: exp.Expr) -> tuple[str, int]:
+def _length(node: exp.Expr | None, lengths: _Lengths) -> int:
+    return 1 if node is None else lengths[id(node)]
+
+
+def _repeated(node: exp.Expr, lengths: _Lengths) -> tuple[str, int]:
+    times = _whole(node.args["times"])
+    return "repeat", _length(node.this, lengths) * (1 if times is None else max(0, times))
+
+
+def _padded(node: exp.Expr, lengths: _Lengths) -> tuple[str, int]:
     return "lpad" if node.args.get("is_left") else "rpad", _whole(node.expression) or 1
 
 
-def _spaces(node: exp.Expr) -> tuple[str, int]:
+def _spaces(node: exp.Expr, lengths: _Lengths) -> tuple[str, int]:
     return "space", _whole(node.this) or 1
 
 
-def _formatted(node: exp.Expr) -> tuple[str, int]:
+def _formatted(node: exp.Expr, lengths: _Lengths) -> tuple[str, int]:
     """The widths and precisions in a format of printf."""
     digits = re.findall(r"\d+", node.this.name) if node.this.is_string else []
     return "format_string", sum(int(number[:20]) for number in digits)
 
 
-_TEXTS: Final = {exp.Repeat: _repeated, exp.Pad: _padded, exp.Space: _spaces, exp.Format: _formatted}
+def _replaced(node: exp.Expr, lengths: _Lengths) -> tuple[str, int]:
+    whole, new = _length(node.this, lengths), _length(node.args.get("replacement"), lengths)
+    # A pattern can match anywhere, also between characters.
+    name, part = ("replace", node.expression) if isinstance(node, exp.Replace) else ("regexp_replace", None)
+    least = max(1, _length(part, lengths))
+    return (name, whole * new // least) if new > least else ("", whole)
+
+
+_TEXTS: Final[dict[type[exp.Expr], Callable[[exp.Expr, _Lengths], tuple[str, int]]]] = {
+    exp.Repeat: _repeated, exp.Pad: _padded, exp.Space: _spaces, exp.Format: _formatted, exp.Replace: _replaced,
+    exp.RegexpReplace: _replaced,
+}  # fmt: skip
+_MAKERS: Final = frozenset({*_TEXTS, exp.GenerateSeries, exp.Anonymous})
 
 
 def _elements(node: exp.Expr) -> tuple[str, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -98,19 +99,55 @@ def concatenation(node: exp.Concat, tr: Translator) -> Value:
         # Without that mark of the function, it is what sqlglot makes of 'it''s', where Spark reads a quote.
         raise NotOnDuckDB("strings side by side are only proved on Spark")
     values = [_as_string(value) for value in tr.values(node.expressions)]
-    return Value(f"({' || '.join(value.sql for value in values)})", STRING, _raises(*values))
+    return _together(node, "concat", values, _piped([value.sql for value in values]))
 
 
 def pipes(node: exp.DPipe, tr: Translator) -> Value:
-    left, right = _as_string(tr.value(node.this)), _as_string(tr.value(node.expression))
-    return Value(f"({left.sql} || {right.sql})", STRING, _raises(left, right))
+    operands, waiting = [], [node.expression, node.this]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, exp.DPipe):
+            waiting += [found.expression, found.this]
+        else:
+            operands.append(found)
+    values = [_as_string(value) for value in tr.values(operands)]
+    return _together(node, "||", values, _piped([value.sql for value in values]))
 
 
 def joined(node: exp.ConcatWs, tr: Translator) -> Value:
     values = [_as_string(value) for value in tr.values(node.expressions)]
     if len(values) < 2:
         raise NotOnDuckDB(unproved(node))
-    return Value(f"concat_ws({', '.join(value.sql for value in values)})", STRING, _raises(*values))
+    return _together(node, "concat_ws", values, f"concat_ws({', '.join(value.sql for value in values)})")
+
+
+def _piped(texts: Sequence[str]) -> str:
+    """A chain of ||, in halves: DuckDB holds what each link gives, for all rows of a batch, until the chain is done."""
+    if len(texts) == 1:
+        return texts[0]
+    middle = len(texts) // 2
+    return f"({_piped(texts[:middle])} || {_piped(texts[middle:])})"
+
+
+def _together(node: exp.Expression, name: str, values: Sequence[Value], sql: str) -> Value:
+    """Texts put together; guarded if the whole may be many times as long as the texts of the rows it is made of."""
+    if len(values) <= _GROWS and sum(1 for _ in node.find_all(exp.Column)) <= _GROWS:
+        return Value(sql, STRING, _raises(*values))
+    lengths = [f"coalesce(strlen({value.sql}), 0)" for value in values if not value.is_constant]
+    if not lengths:
+        return Value(sql, STRING, _raises(*values))
+    if name == "concat_ws":
+        lengths.append(f"{len(values)} * coalesce(strlen({values[0].sql}), 0)")
+    guard = f"CASE WHEN {_added(lengths)} > {LONGEST_TEXT} THEN {error_too_long(name)}"
+    return Value(f"{guard} ELSE {sql} END", STRING, True)
+
+
+def _added(terms: Sequence[str]) -> str:
+    """A sum, in halves: a long one is not deep."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return f"({_added(terms[:middle])} + {_added(terms[middle:])})"
 
 
 def substring(node: exp.Substring, tr: Translator) -> Value:
