@@ -4,6 +4,9 @@ The lock file also says who holds it, for the message to a second writer; that t
 
 Whoever only wants to know whether there is a writer must not get in the way of one. So the writer holds a lock on a
 second file too, and the curious try that one: a writer who meets them waits for the moment they take.
+
+People delete lock files that look left behind, and folders that are in use. The next process would lock a new file, so whoever
+holds the old one must find out (`check`).
 """
 
 from __future__ import annotations
@@ -14,14 +17,16 @@ import json
 import os
 import socket
 import sys
+import time
 from pathlib import Path
 
 from millpond.durable import disk_errors
-from millpond.errors import SecondWriter
+from millpond.errors import PondError, SecondWriter
 from millpond.process import ProcessBound
 
 FILE = "writer.lock"
 SIGN = "writer.sign"
+_MOMENT = 5.0  # seconds; whoever only asks for a writer is done long before
 
 
 class WriterLock(ProcessBound):
@@ -36,7 +41,7 @@ class WriterLock(ProcessBound):
         return self._handle is not None
 
     def acquire(self) -> None:
-        """Take the lock or raise `SecondWriter`; never waits."""
+        """Take the lock or raise `SecondWriter`, at once as a rule."""
         if self._handle is not None:
             return
         with disk_errors(self._path):
@@ -48,16 +53,40 @@ class WriterLock(ProcessBound):
             raise self._second_writer() from error
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
         who = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": command}).encode()
+        opened = [handle]
         try:
             with disk_errors(self._path):
+                opened.append(os.open(self._path.with_name(SIGN), os.O_RDWR | os.O_CREAT, 0o644))
+                self._lock_sign(opened[1])
                 os.ftruncate(handle, 0)
                 os.pwrite(handle, who, 0)
-                sign = os.open(self._path.with_name(SIGN), os.O_RDWR | os.O_CREAT, 0o644)
-                fcntl.flock(sign, fcntl.LOCK_EX)
         except BaseException:
-            os.close(handle)
+            for each in opened:
+                os.close(each)
             raise
-        self._handle, self._sign = handle, sign
+        self._handle, self._sign = opened
+
+    def _lock_sign(self, sign: int) -> None:
+        """Lock the second file, when the curious have let it go. If it stays locked, a writer holds it: one whose first file was
+        deleted."""
+        end = time.monotonic() + _MOMENT
+        while True:
+            try:
+                fcntl.flock(sign, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError as error:
+                if time.monotonic() > end:
+                    raise self._second_writer() from error
+            time.sleep(0.001)
+
+    def check(self) -> None:
+        """Raise if the file of a lock that is held was deleted: a lock on it keeps nobody else from writing."""
+        if self._handle is not None and os.fstat(self._handle).st_nlink == 0:
+            raise PondError(
+                f'"{self._path}" was deleted while the pond was open',
+                detail="Another process may be writing the pond now, so this one no longer does.",
+                hint="Close the pond and open it again, if its other files are still there.",
+            )
 
     def _second_writer(self) -> SecondWriter:
         name = self._pond.name

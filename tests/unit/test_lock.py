@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from millpond.errors import SecondWriter
-from millpond.lock import FILE, WriterLock, holder, is_written
+import millpond
+from millpond import lock
+from millpond.errors import PondError, SecondWriter
+from millpond.lock import FILE, SIGN, WriterLock, holder, is_written
 
 
 def test_one_writer(tmp_path: Path) -> None:
@@ -51,6 +54,55 @@ def test_a_writer_in_another_process_is_named(tmp_path: Path) -> None:
 def test_a_damaged_lock_file_names_nobody(tmp_path: Path, damaged: bytes) -> None:
     (tmp_path / FILE).write_bytes(damaged)
     assert holder(tmp_path) is None
+
+
+def test_a_writer_whose_lock_file_was_deleted_stops_before_two_write(tmp_path: Path) -> None:
+    first = millpond.connect(tmp_path / "pond", auto_archive=False)
+    first.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+    first.append("r", [(1, 1)])
+    (tmp_path / "pond" / FILE).unlink()
+    (tmp_path / "pond" / SIGN).unlink()
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as second:
+        second.append("r", [(2, 2)])
+        for write in (
+            lambda: first.append("r", [(3, 3)]),
+            first.tick,
+            first.archive,
+            lambda: first.sql("DROP TABLE r"),
+        ):
+            with pytest.raises(PondError) as caught:
+                write()
+            assert caught.value.primary == f'"{tmp_path / "pond" / FILE}" was deleted while the pond was open'
+            assert caught.value.hint == "Close the pond and open it again, if its other files are still there."
+        first.close()
+        assert second.sql("SELECT v FROM r ORDER BY v").rows() == [(1,), (2,)]
+
+
+def test_a_deleted_lock_file_does_not_let_the_next_writer_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_MOMENT", 0.1)
+    first, second = WriterLock(tmp_path), WriterLock(tmp_path)
+    first.acquire()
+    (tmp_path / FILE).unlink()
+    with pytest.raises(SecondWriter, match="is being written by another process"):
+        second.acquire()
+    first.release()
+    second.acquire()
+    second.check()
+    second.release()
+
+
+def test_rows_are_not_accepted_into_a_pond_whose_folder_was_deleted(tmp_path: Path) -> None:
+    db = millpond.connect(tmp_path / "pond", auto_archive=False)
+    db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+    shutil.rmtree(tmp_path / "pond")
+    with pytest.raises(PondError, match="was deleted while the pond was open"):
+        db.append("r", [(1, 1)])
+    with pytest.raises(PondError, match="was deleted while the pond was open"):
+        db.sql("CREATE TABLE s (v INT)")
+    db.close()
+    assert not (tmp_path / "pond").exists()
 
 
 def test_asking_whether_there_is_a_writer_never_refuses_one(tmp_path: Path) -> None:

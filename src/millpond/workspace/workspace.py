@@ -81,8 +81,9 @@ class Workspace(ProcessBound):
         return self._owned
 
     def own(self) -> None:
-        """Become the writer, if not yet."""
+        """Become the writer, if not yet; make sure to be it still."""
         if self._owned:
+            self._lock.check()
             return
         with self.work, disk_errors(self.folder):
             if self._owned:
