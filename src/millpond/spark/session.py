@@ -275,10 +275,17 @@ def took_too_much(error: BaseException) -> bool:
     return any(sign in str(error) for sign in ("spark.driver.maxResultSize", "OutOfMemoryError", "Java heap space"))
 
 
+_JAVA_ERROR = re.compile(r"(?:: |Caused by: )[\w.$]+(?:Exception|Error): (.+)")
+
+
 def spark_message(error: BaseException) -> str:
     """What Spark says, without the trace: the first line that tells something."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # The cause inside a Python worker is the last line of its traceback, which names the error.
     inner = [line for line in lines if re.match(r"^[A-Za-z_.]+(Error|Full|Block|Exception|Invalid): ", line)]
+    if not inner and lines and lines[0].startswith("An error occurred while calling"):
+        # Py4J's own words about an error of the JVM, before its trace: a cause with a condition, `[LIKE_THIS]`, tells most.
+        causes = [found[1] for line in lines if (found := _JAVA_ERROR.match(line))]
+        inner = [cause for cause in causes if cause.startswith("[")][:1] or causes[-1:]
     return (inner[-1] if inner else lines[0] if lines else type(error).__name__)[:500]
