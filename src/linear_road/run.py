@@ -172,7 +172,7 @@ class Run:
         """What is evaluated while it starts is evaluated here, and would not start the workers."""
         while (pipeline := self.db.status()["pipeline"])["state"] != "running":
             if pipeline["state"] != "starting":
-                raise millpond.EngineError("Spark could not be started", detail=pipeline["problem"])
+                raise millpond.EngineError(f"Spark could not be started: {pipeline['problem']}")
             time.sleep(0.1)
 
     def _first_tick(self, tell: Callable[[str], None]) -> None:

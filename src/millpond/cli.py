@@ -325,7 +325,7 @@ def _watch(db: Pond, stop: threading.Event, seconds: float | None) -> None:
                 typer.echo(f"\n{line}", err=True)
         pipeline = state["pipeline"]
         if pipeline and pipeline["state"] in ("stopped", "failed"):
-            raise MillpondError("the pipeline stopped", detail=pipeline["problem"])
+            raise MillpondError(f"the pipeline stopped: {pipeline['problem']}")  # which has detail and hint
 
 
 def status_line(state: dict[str, Any], rate: float) -> str:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint
@@ -16,7 +17,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 import millpond
-from millpond.cli import add_commands, app, status_line, trigger_lines, with_applications
+from millpond import MillpondError
+from millpond.cli import _watch, add_commands, app, status_line, trigger_lines, with_applications
 
 CREATE = "CREATE STREAMING TABLE r (vid INT, name STRING, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL 1"
 
@@ -219,6 +221,23 @@ def test_who_waits_for_spark_is_told(pond: str, monkeypatch: pytest.MonkeyPatch)
         "error: Spark could not be started",
     ]
     assert result.exit_code == 1
+
+
+def test_that_the_pipeline_stopped_is_told_once(pond: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The problem of a pipeline is a whole message, with detail and hint of its own."""
+
+    class NoWait(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return False
+
+    with millpond.connect(pond, auto_archive=False) as db:
+        status = db.status()
+        problem = str(MillpondError("no Java", detail="It is needed.", hint="Install it."))
+        stopped = {**status, "pipeline": {"state": "stopped", "ticks": 0, "problem": problem}}
+        monkeypatch.setattr(db, "status", lambda: stopped)
+        with pytest.raises(MillpondError) as caught:
+            _watch(db, NoWait(), None)
+    assert str(caught.value) == "the pipeline stopped: no Java\nDetail: It is needed.\nHint: Install it."
 
 
 # -- subscribe ------------------------------------------------------------------------------------------------------
