@@ -70,4 +70,6 @@ def show(db: millpond.Pond, dsn: str, database: psycopg.Connection) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: python {sys.argv[0]} <connection string>")
     main(sys.argv[1])

@@ -1,6 +1,7 @@
 -- The eight statements of Table I of "Streaming Tables: Native Support to Streaming Data in DBMSs" (the scenario is Linear
 -- Road), in millpond's words. Reports are CSV files with a header in the folder `reports`, times are seconds.
 --
+--     mkdir -p reports
 --     millpond sql --pond traffic --file examples/table_one.sql
 --     millpond run --pond traffic
 --
