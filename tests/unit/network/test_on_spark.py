@@ -124,6 +124,21 @@ def test_more_instants_than_are_asked_at_once_are_evaluated_in_order(db: millpon
     assert spark.asked == 3 * on_spark._AHEAD + 5
 
 
+def test_large_windows_are_handed_over_one_at_a_time(
+    db: millpond.Pond, spark: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_spark, "_AHEAD_BYTES", 1)
+    create(db, "q", "SELECT v FROM p [NOW] SAMPLE REALTIME")
+    spark.answering.clear()
+    feed(db, 0, 5)
+    one_round(db)
+    held = "SELECT rows FROM millpond.state WHERE what = 'windows that Spark evaluates'"
+    assert db.sql(held).rows() == [(1,)]
+    spark.answering.set()
+    db.tick()
+    assert rows(db, "q") == [(v, v) for v in range(5)]
+
+
 @pytest.mark.parametrize("form", ["", "ISTREAM ", "DSTREAM "])
 @pytest.mark.parametrize("select", ["k FROM p [INTERVAL 5]", "COUNT(*) AS n FROM p [INTERVAL 5]"])
 def test_a_gap_in_time_costs_a_few_questions(db: millpond.Pond, spark: StandIn, form: str, select: str) -> None:

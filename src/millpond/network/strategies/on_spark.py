@@ -22,7 +22,8 @@ from millpond.network.strategies.base import Checkpoint, Held
 from millpond.network.strategies.instants import InstantStrategy
 from millpond.network.time.instants import slides
 
-_AHEAD = 16  # instants whose contents are with Spark at a time
+_AHEAD = 16  # instants whose contents are with Spark at a time ...
+_AHEAD_BYTES = 64 << 20  # ... or fewer, if that is more
 _DEATHS = 3  # of Spark while it evaluates one instant, after which the query counts as their reason
 _ROUNDS = 64  # of taking and asking in a step, while answers are there at once
 _STARTING = "Spark is being started"
@@ -43,10 +44,10 @@ class SparkStrategy(InstantStrategy):
     # -- taking up a query -------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        super().prepare()
         assert self.context.spark is not None, "only the pond's own process reaches Spark"
         self._spark = self.context.spark
         self._inquiry = self._spark.inquiry(self.prepared.query, self.prepared.bound)
+        super().prepare()
         self._asked = NEVER  # instants before it have been asked, or need not be
         self._recalled: int | None = None  # the instant of a question that is asked only to know what was sent last
         self._taken: pa.Table | None = None  # the answer that is being looked at
@@ -130,8 +131,9 @@ class SparkStrategy(InstantStrategy):
     def _can_ask(self, frontier: int) -> bool:
         """Whether there may be an instant before `frontier` whose contents Spark can be given now."""
         asked = self._inquiry.asked
-        waits_for_nothing = self._asked_of_nothing and self._of_nothing is None and asked
-        return self._asked < frontier and asked < _AHEAD and not waits_for_nothing
+        if self._asked >= frontier or asked >= _AHEAD or (asked and self._inquiry.size()[1] >= _AHEAD_BYTES):
+            return False
+        return not (self._asked_of_nothing and self._of_nothing is None and asked)  # then that answer is waited for
 
     def _ask_ahead(self, frontier: int) -> None:
         """Give Spark the contents of windows at the next instants.
