@@ -1,6 +1,6 @@
 """Law 1 for continuous queries on Spark: answers that come beside the ticks are those of the naive evaluation, at every instant.
 
-The cases are those of `test_continuous`, but every query takes the way to Spark, where DuckDB stands in. That Spark itself
+The cases are those of `test_continuous` and `test_backfill`, but every query takes the way to Spark, where DuckDB stands in. That Spark itself
 answers what it is asked is in `tests/spark/test_on_spark.py`.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.laws import test_backfill
 from tests.laws.running import hold
 from tests.laws.test_continuous import FIRST, answers_hold, make
 from tests.unit.network.spark_stand_in import everything_on_spark
@@ -20,6 +21,12 @@ def test_answers_of_spark_hold(half: int, monkeypatch: pytest.MonkeyPatch) -> No
     everything_on_spark(monkeypatch)
     for seed in range(FIRST + half, FIRST + PART, 2):
         hold(answers_hold, make(seed))
+
+
+def test_backfill_on_spark_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything_on_spark(monkeypatch)
+    for seed in range(FIRST, FIRST + PART):
+        hold(test_backfill.answers_hold, test_backfill.make(seed))
 
 
 @pytest.mark.slow

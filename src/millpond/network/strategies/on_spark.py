@@ -50,6 +50,7 @@ class SparkStrategy(InstantStrategy):
         super().prepare()
         self._asked = NEVER  # instants before it have been asked, or need not be
         self._recalled: int | None = None  # the instant of a question that is asked only to know what was sent last
+        self._to_recall: dict[str, pa.Table] | None = None  # what is asked then, until it is
         self._taken: pa.Table | None = None  # the answer that is being looked at
         self._asked_of_nothing = False  # whether all windows were empty at the instant asked last
         self._of_nothing: pa.Table | None = None  # the result over empty windows, once it is known
@@ -59,9 +60,8 @@ class SparkStrategy(InstantStrategy):
     def _result(self, instant: int) -> pa.Table:
         if self._taken is not None:
             return self._typed(self._taken)
-        # While state is filled: what was sent last is asked first, and known when the answer comes.
-        self._recalled = instant
-        self._inquiry.ask(instant, self._contents(instant))
+        # While state is filled: what was sent last is asked in the first step, before all else.
+        self._recalled, self._to_recall = instant, self._contents(instant)
         return self._result_schema.empty_table()
 
     def close(self) -> None:
@@ -80,6 +80,9 @@ class SparkStrategy(InstantStrategy):
         self._asked = max(self._asked, begin)
         if self.prepared.standards:
             self._of_nothing = None  # they may have changed
+        if self._recalled is not None and self._to_recall is not None:
+            self._inquiry.ask(self._recalled, self._to_recall)
+            self._to_recall = None
         sent: list[pa.Table] = []
         for _ in range(_ROUNDS):
             self._take_answers(sent)
