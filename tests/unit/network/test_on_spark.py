@@ -219,6 +219,25 @@ def test_a_query_waits_while_spark_starts(db: millpond.Pond, spark: StandIn) -> 
     assert len(rows(db, "q")) == 5
 
 
+def test_no_answer_is_left_in_the_pause_after_a_step_that_waits(
+    db: millpond.Pond, spark: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """db.tick() returned before all was evaluated: a query that waits was left alone for as long as its last step had taken."""
+    create(db, "q", COUNTS)
+    spark.errors = [SparkDied("It was killed.", "the log")]
+    feed(db, 0, 12)
+    waiting = threading.Event()
+    advance = on_spark.SparkStrategy.advance
+
+    def slowly(strategy: Any, begin: int, frontier: int) -> Any:
+        waiting.wait(0.1)
+        return advance(strategy, begin, frontier)
+
+    monkeypatch.setattr(on_spark.SparkStrategy, "advance", slowly)
+    db.tick()
+    assert len(rows(db, "q")) == 5
+
+
 @pytest.mark.parametrize("deaths", [2, 3])
 def test_an_instant_is_evaluated_again_when_spark_died_but_not_for_ever(
     db: millpond.Pond, spark: StandIn, deaths: int

@@ -164,7 +164,7 @@ class Evaluator:
         cost = strategy.cost
         ended = time.perf_counter()
         cost.seconds += ended - began
-        if strategy.waiting is not None:
+        if strategy.waiting is not None and strategy.tries_in_step:
             strategy.not_before = ended + (ended - began)
         if found is not None:
             cost.rows_out += found.num_rows

@@ -103,6 +103,8 @@ class Strategy(ABC):
     """One word, for programs."""
     manner: ClassVar[str]
     """How it evaluates, for EXPLAIN: completes "evaluated ..."."""
+    tries_in_step: ClassVar[bool] = True
+    """Whether other systems are tried in a step: then a pause follows one in which it waits."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared

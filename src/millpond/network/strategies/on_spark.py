@@ -33,6 +33,7 @@ _PAUSE = 10.0  # seconds after which a Spark that cannot be started is tried aga
 class SparkStrategy(InstantStrategy):
     name = "spark"
     manner = "instant by instant, on Spark"
+    tries_in_step = False
 
     @classmethod
     def match(cls, prepared: Prepared) -> Self | Refusal:
