@@ -90,10 +90,12 @@ _CALLS: Final = frozenset({exp.Anonymous, exp.AnonymousAggFunc, exp.CurrentTimes
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in a query: kinds of nodes, and whether it names the row number."""
+    """What is in a query: kinds of nodes, and whether it has names that matter."""
 
     kinds: frozenset[type[exp.Expr]]
     row_numbers: bool
+    bare_calls: bool
+    """Whether a column has a name that Spark takes for a call without parentheses, if there is no such column."""
 
     @property
     def calls(self) -> bool:
@@ -109,7 +111,7 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
     """
     waiting: list[exp.Expr] = [tree]
     kinds: set[type[exp.Expr]] = set()
-    row_numbers = False
+    row_numbers = bare_calls = False
     while waiting:
         node = waiting.pop()
         kind = node.__class__
@@ -122,7 +124,9 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
             elif not isinstance(node, (exp.JSONPath, exp.JSONPathPart)):
                 raise UnsupportedSql(f"{_described(node)} is not supported in a query", sql=sql, span=_place(node))
         elif kind is exp.Column:
-            row_numbers = row_numbers or node.name.lower() == SEQ
+            name = node.name.lower()
+            row_numbers = row_numbers or name == SEQ
+            bare_calls = bare_calls or name in REFUSED
         elif kind is exp.Table:
             _check_table(node, sql)
         elif kind is exp.Collate:
@@ -135,7 +139,29 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
                 span=span_of(node.expression),
             )  # fmt: skip
         waiting.extend(node.iter_expressions(reverse=True))  # so that errors are told in the order of the text
-    return Contents(frozenset(kinds), row_numbers)
+    return Contents(frozenset(kinds), row_numbers, bare_calls)
+
+
+def check_bare_names(tree: exp.Expr, sql: str) -> None:
+    """Refuse a query with a column that is left to Spark, if Spark may take it for a call without parentheses: one of these
+    names that has no table, as all columns have that are known."""
+    for column in tree.find_all(exp.Column):
+        name = column.name.lower()
+        if name in REFUSED and not column.table and not _is_output(column):
+            raise UnsupportedSql(
+                f'function "{name}" cannot be called in a query',
+                detail=REFUSED[name],
+                hint=f"If it is a column, name its table too: <table>.{name}.",
+                sql=sql,
+                span=span_of(column),
+            )
+
+
+def _is_output(column: exp.Column) -> bool:
+    """Whether a column in ORDER BY or HAVING is one that the query selects."""
+    clause = column.find_ancestor(exp.Order, exp.Having, exp.Query)
+    query = clause.parent if isinstance(clause, (exp.Order, exp.Having)) else None
+    return isinstance(query, exp.Query) and column.name.lower() in (name.lower() for name in query.named_selects)
 
 
 def is_own(tree: exp.Expr) -> bool:

@@ -73,6 +73,9 @@ def check_spark_text(text: str, aliases: Mapping[str, int]) -> None:
             raise UnsupportedSql("TRANSFORM ... USING is not supported in a query")
         if kind == "word" and token in ("into", "overwrite") and word == ("word", "insert"):
             raise UnsupportedSql("INSERT in a query is not supported")
+        if kind in ("word", "quoted") and word == ("word", "table") and before[0] == "open":
+            # To Spark, (TABLE x) is a query of a relation that nobody has looked up; to sqlglot, a column.
+            raise UnsupportedSql("TABLE in a query is not supported", hint="Write SELECT * FROM <table>.")
         before, word = word, (kind, token)
 
 

@@ -340,6 +340,30 @@ def test_ordinary_queries_on_spark_are_allowed(db: millpond.Pond) -> None:
             spark_text(bind(statement.query, db._workspace.catalog, sql), {}, None)
 
 
+@pytest.mark.parametrize("name", ["user", "`user`", "USER", "current_path", "session_user"])
+def test_a_name_left_to_spark_was_a_call_without_parentheses(db: millpond.Pond, name: str) -> None:
+    sql = f"SELECT {name} FROM s LATERAL VIEW explode(array(1)) v AS x"
+    statement = parse(sql)[0]
+    assert isinstance(statement, Select)
+    with pytest.raises(millpond.UnsupportedSql, match="cannot be called in a query"):
+        bind(statement.query, db._workspace.catalog, sql, spark_decides=True)
+
+
+def test_columns_may_be_called_like_what_cannot_be_called(db: millpond.Pond) -> None:
+    db.sql("CREATE TABLE people (user STRING, version INT)")
+    for sql in (
+        "SELECT user, version FROM people",
+        "SELECT user, x FROM people LATERAL VIEW explode(array(1)) v AS x",
+        "SELECT a AS user FROM s ORDER BY user",
+        "SELECT a AS user FROM s UNION ALL SELECT version FROM people ORDER BY user",
+        "SELECT version, count(*) AS n FROM people GROUP BY version HAVING version > 1 ORDER BY version",
+        "SELECT transform(array(1), user -> user + 1) AS x",
+    ):
+        statement = parse(sql)[0]
+        assert isinstance(statement, Select)
+        bind(statement.query, db._workspace.catalog, sql, spark_decides=True)
+
+
 def test_an_optimizer_hint_is_taken_out(db: millpond.Pond) -> None:
     statement = parse("SELECT /*+ REPARTITION(1000000) */ a FROM (SELECT /*+ COALESCE(1) */ 1 AS a)")[0]
     assert isinstance(statement, Select)

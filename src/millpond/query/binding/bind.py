@@ -22,7 +22,7 @@ from sqlglot.schema import MappingSchema
 
 from millpond.catalog import Catalog, Function
 from millpond.errors import MillpondError, SqlError, UnknownName, UnsupportedSql
-from millpond.query.allowed import Contents, check_allowed, is_own
+from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
 from millpond.query.binding.functions import name_functions, order_aggregates
@@ -86,6 +86,8 @@ def bind(
                 raise
             if isinstance(error, UnknownName) and not (contents.kinds & _RENAMING or changes.text.column_lists):
                 raise
+            if contents.bare_calls:
+                check_bare_names(query, sql)
             return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=error)
 
 
@@ -130,6 +132,8 @@ def _resolve(
         order_aggregates(scopes, uses)
     check()
     check_columns(scopes, uses, aliases, sql)
+    if contents.bare_calls:
+        check_bare_names(resolved, sql)
     type_columns(scopes, uses)
     spell_outputs(resolved, {u.name: u.columns.names for u in uses.values()})
     assert isinstance(resolved, exp.Query)
