@@ -86,6 +86,28 @@ def test_windows_parameters_and_instants_have_their_places(pond: millpond.Pond) 
     assert pond.sql("SELECT t FROM posreports [ROWS 5] WHERE t > 0").rows()[0] == (newest,)
 
 
+def test_now_is_the_time_of_a_stream_without_a_window_too(pond: millpond.Pond) -> None:
+    newest = pond.sql("SELECT max(t) FROM posreports").rows()[0][0]
+    assert pond.sql("SELECT NOW() AS now, max(t) AS t FROM posreports WHERE t <= NOW()").rows() == [(newest, newest)]
+    (wall,) = pond.sql("SELECT year(CURRENT_TIMESTAMP) AS y FROM posreports LIMIT 1").rows()[0]
+    assert wall >= 2026
+
+
+def test_a_star_over_a_window_leaves_out_the_time_in_every_construct(pond: millpond.Pond) -> None:
+    explicit = [name for name in pond.sql("SELECT * FROM posreports LIMIT 1").arrow().column_names if name != "t"]
+
+    def shown(sql: str) -> list[str]:
+        return pond.sql(sql).arrow().column_names
+
+    assert shown("SELECT * FROM posreports [ROWS 2]") == explicit
+    assert shown("SELECT * EXCEPT (vid) FROM posreports [ROWS 2]") == [name for name in explicit if name != "vid"]
+    both = shown("SELECT * FROM posreports [ROWS 2] JOIN criticalsegs USING (seg)")
+    assert (both[0], both.count("seg"), "t" in both) == ("seg", 1, False)
+    assert shown("SELECT * FROM posreports [ROWS 2] NATURAL JOIN criticalsegs")[: len(both)] == both
+    (row,) = pond.sql("SELECT struct(*) AS s FROM posreports [ROWS 1]").rows()[0]
+    assert list(row) == explicit
+
+
 def test_hidden_columns_are_seen_only_where_they_are_named(pond: millpond.Pond) -> None:
     assert "_seq" not in pond.sql("SELECT * FROM posreports LIMIT 1").arrow().column_names
     named = pond.sql("SELECT _seq AS number, p.* FROM posreports p ORDER BY _seq LIMIT 1").arrow()
