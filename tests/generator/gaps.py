@@ -21,8 +21,8 @@ class Gaps:
     """Whether `*` stands over such columns. Behind a further join with ON it loses columns of other tables."""
     chained_using: bool = False
     """Whether there are several joins with USING. A chain of FULL JOIN USING gives other rows."""
-    natural: bool = True
-    """Whether there are natural joins."""
+    natural_of_several: bool = False
+    """Whether a natural join may share a column with several tables before it. It then gives other rows."""
     bare: float = 0.0
     """How often an operation has no brackets. Precedence is not yet Spark's."""
     column_lists: float = 0.05

@@ -256,7 +256,9 @@ class _Statements:
         )
         if self.mix.wide and chance > 0.8:
             name = self.fresh()
-            return Source(f"range({rng.choice((0, 1, 3))}) AS {name}", name, (("id", "bigint"),), ("id",))
+            return Source(
+                f"(SELECT id FROM range({rng.choice((0, 1, 3))})) AS {name}", name, (("id", "bigint"),), ("id",)
+            )
         alias = self.fresh() if rng.random() < 0.7 else ""
         columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
         text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
@@ -288,7 +290,8 @@ class _Statements:
         kept = "SEMI" not in word and "ANTI" not in word
         if shared and chance < 0.35 and not (merged and not GAPS.chained_using):
             if chance < 0.15:
-                if merged or not GAPS.natural:
+                twice = any(sum(name in dict(s.columns) for s in seen) > 1 for name, _ in right.columns)
+                if merged or (twice and not GAPS.natural_of_several):
                     return f"{text}, {right.text}", True
                 merged.update(shared)
                 return (

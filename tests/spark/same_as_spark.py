@@ -8,19 +8,20 @@ types, an answer from one where the other refuses, or an error that is not a `Mi
 
 Whether an error in the data (an overflow, a division by zero) is met depends on what an optimizer evaluates: Spark computes constants
 while it plans, also for rows that there are not, and it computes outputs before HAVING leaves groups out. Where one side meets such an
-error and the other does not, Spark is asked again with most of its optimizer turned off, and then with NULL in the place of errors.
-What agrees with either is counted as an `error in the data`, not as a difference.
+error and the other does not, Spark is asked again with most of its optimizer turned off, with constants computed first (as DuckDB does),
+and with NULL in the place of errors. What agrees with any of them is counted as an `error in the data`, not as a difference.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,10 +91,10 @@ class Verdict:
         return self.kind not in ("same", "refused", "left to Spark", "error in the data")
 
 
-def plain_session(session: Any, *, quick: bool = True, lazy: bool = False) -> Any:
-    """A session of its own, with millpond's settings, in which the tables are views. A lazy one evaluates what it must."""
+def plain_session(session: Any, *, quick: bool = True, without: Sequence[str] = ()) -> Any:
+    """A session of its own, with millpond's settings, in which the tables are views; `without` some rules of the optimizer."""
     own = session.newSession()
-    rules = {"spark.sql.optimizer.excludedRules": ",".join(_OPTIMIZER + name for name in _EAGER)} if lazy else {}
+    rules = {"spark.sql.optimizer.excludedRules": ",".join(_OPTIMIZER + name for name in without)}
     for name, value in {"spark.sql.shuffle.partitions": "1", **(_QUICK if quick else {}), **rules}.items():
         own.conf.set(name, value)
     own.sparkContext.setLogLevel("OFF")
@@ -130,12 +131,18 @@ class Comparison:
     def __init__(self, pond: millpond.Pond, session: Any, *, sample: float = 1.0, quick: bool = True) -> None:
         self._pond = pond
         self._spark = plain_session(session, quick=quick)
-        self._lazy = plain_session(session, lazy=True)
-        self._forgiving = plain_session(session)
-        self._forgiving.conf.set("spark.sql.ansi.enabled", "false")
+        self._session = session
         self._sample = sample
         self.reasons: Counter[str] = Counter()
         """Why statements went to Spark; 'small enough' where DuckDB met a value that it left to Spark."""
+
+    @functools.cached_property
+    def _others(self) -> tuple[Any, ...]:
+        """Sessions that meet other errors in the data: they evaluate only what they must, or constants first, or forgive all."""
+        lazy, folding = (plain_session(self._session, without=_EAGER[i:]) for i in (0, 1))
+        forgiving = plain_session(self._session)
+        forgiving.conf.set("spark.sql.ansi.enabled", "false")
+        return lazy, folding, forgiving
 
     def verdicts(self, statements: Iterable[Statement]) -> Iterator[Verdict]:
         """Spark works on earlier statements while millpond answers later ones."""
@@ -190,7 +197,7 @@ class Comparison:
     def _judge(self, each: Statement, mine: Answer, engine: str, theirs: Answer) -> Verdict:
         verdict = judge(each, mine, engine, theirs)
         if verdict.kind.startswith("only") and any(sign in verdict.detail for sign in _DATA_ERRORS):
-            for other in (self._lazy, self._forgiving):
+            for other in self._others:
                 if not judge(each, mine, engine, self.theirs(each.sql, other)).differs:
                     return Verdict(each, "error in the data", engine, verdict.detail)
         return verdict

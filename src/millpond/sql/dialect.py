@@ -88,6 +88,9 @@ class MillpondParser(SparkParser):
         **{name: _conditional(name) for name in CORRELATED},
     }
 
+    # `... WITH CUBE UNION (SELECT ...)` calls nothing; elsewhere UNION is the name of a type.
+    FUNC_TOKENS: ClassVar[set[TokenType]] = SparkParser.FUNC_TOKENS - {TokenType.UNION}
+
     # Spark does not know this name, and here it is a function of its own, not another name of APPROX_COUNT_DISTINCT.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
         name: made for name, made in SparkParser.FUNCTIONS.items() if name != "APPROX_DISTINCT"

@@ -158,6 +158,12 @@ def test_null_as_the_first_of_an_array_is_no_type(call: str) -> None:
     assert tree(f"SELECT {call} FROM t").selects[0].find(exp.Null) is not None
 
 
+@pytest.mark.parametrize("word", ["UNION", "UNION ALL", "EXCEPT", "INTERSECT"])
+def test_a_set_operation_behind_with_cube_is_no_call(word: str) -> None:
+    read = tree(f"SELECT count(*) FROM t GROUP BY a WITH CUBE {word} (SELECT 1)")
+    assert isinstance(read, exp.SetOperation)
+
+
 def test_unknown_functions_are_left_alone() -> None:
     assert slices("SELECT PREV(a, 2), near(x) FROM t", exp.Anonymous) == ["PREV", "near"]
 
