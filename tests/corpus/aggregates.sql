@@ -16,8 +16,18 @@ SELECT sum(n) AS a FROM readings WHERE n > 4000000000000000000;
 -- sum of decimals
 SELECT sensor, sum(amount) AS a, min(amount) AS b, max(amount) AS c FROM readings GROUP BY sensor;
 -- average of decimals
+SELECT avg(amount) AS a, avg(amount * 2) AS b, avg(-amount) AS c, avg(CAST(amount AS DECIMAL(18, 6))) AS d, avg(CAST(amount AS DECIMAL(20, 4))) AS e, avg(CAST(amount AS DECIMAL(23, 7))) AS f FROM readings;
+-- average of decimals in groups
+SELECT sensor, avg(amount) AS a, avg(DISTINCT amount) AS b, avg(amount) FILTER (WHERE n > 3) AS c FROM readings GROUP BY sensor;
+-- average of no decimals
+SELECT avg(amount) AS a FROM readings WHERE n = 5555;
+-- average of decimals is rounded half up
+SELECT avg(x) AS a, avg(-x) AS b FROM VALUES (0.01), (0.00), (0.00), (0.00), (0.00), (0.00), (0.00), (0.00) AS t(x);
+-- average of decimals as a window function
+SELECT at, avg(amount) OVER (ORDER BY at ROWS BETWEEN 5 PRECEDING AND CURRENT ROW) AS a FROM readings;
+-- average of long decimals
 -- on: spark
-SELECT avg(amount) AS a FROM readings;
+SELECT avg(CAST(amount AS DECIMAL(30, 2))) AS a FROM readings;
 -- filter
 SELECT vid, count(*) FILTER (WHERE spd > 50) AS a, sum(spd) FILTER (WHERE lane = 1) AS b, avg(spd) FILTER (WHERE seg < 3) AS c FROM posreports GROUP BY vid;
 -- filter before an error
@@ -70,9 +80,6 @@ SELECT vid, spd, count(*) AS c FROM posreports GROUP BY vid;
 -- aggregate in where
 -- error
 SELECT vid FROM posreports WHERE count(*) > 1;
--- first and last
--- on: spark
-SELECT first(vid) AS a, any_value(1) AS b FROM owners;
 -- deviation
 SELECT stddev(spd) AS a, var_pop(spd) AS b FROM posreports;
 -- deviations of groups
@@ -95,9 +102,6 @@ SELECT corr(a.spd, b.spd) AS c, count(*) AS n FROM posreports a JOIN posreports 
 -- deviation as a window function
 -- on: spark
 SELECT vid, t, stddev(spd) OVER (PARTITION BY vid ORDER BY t) AS a FROM posreports;
--- quantiles
--- on: spark
-SELECT median(spd) AS a, percentile(spd, 0.9) AS b FROM posreports;
 -- collected
 -- on: spark
 SELECT size(collect_set(lane)) AS a FROM posreports;

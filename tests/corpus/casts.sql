@@ -61,9 +61,6 @@ SELECT CAST(value AS STRING) AS a FROM readings;
 SELECT CAST(value AS DECIMAL(10, 2)) AS a FROM readings WHERE abs(value) < 100;
 -- a length in a cast is not kept
 SELECT CAST(sensor AS VARCHAR(3)) AS a, CAST(vid AS STRING) AS b FROM readings, owners WHERE vid < 102;
--- try_cast
--- on: spark
-SELECT try_cast(sensor AS INT) AS a FROM readings;
 -- colon cast
 SELECT vid::BIGINT AS a, '5'::INT AS b, spd::DOUBLE AS c FROM owners JOIN posreports USING (vid);
 -- days before the year 1 as text
@@ -76,3 +73,21 @@ SELECT CAST(date_add(DATE '9999-12-31', 1) AS STRING) AS a FROM criticalsegs;
 SELECT CAST(DATE '0001-01-01' AS STRING) AS a, CAST(TIMESTAMP '9999-12-31 23:59:59.999999' AS STRING) AS b, concat('on ', day) AS c FROM readings;
 -- a decimal without digits before the point as text
 SELECT CAST(0.05 AS STRING) AS a, CAST(-0.5 AS STRING) AS b, concat('x', 0.0) AS c, CAST(CAST(0.25 AS DECIMAL(4, 4)) AS STRING) AS d;
+-- tried casts of texts
+SELECT try_cast(x AS BIGINT) AS b, try_cast(x AS TINYINT) AS c, try_cast(x AS BOOLEAN) AS d, try_cast(x AS INT) AS e FROM VALUES ('7'), ('-12'), ('+5'), ('1.5'), ('abc'), (''), ('300'), ('99999999999999999999'), ('true'), ('YES'), ('n'), ('0x1'), ('1_000'), ('--1'), ('1e3'), ('007'), (' 7 '), ('  '), ('1 2'), ('é'), (' True '), ('+'), ('٣'), (CAST(NULL AS STRING)) AS t(x);
+-- tried casts of a column of texts
+SELECT sensor, try_cast(sensor AS INT) AS a FROM readings WHERE sensor IN ('a1', '42', '50%', '', 'A1');
+-- tried casts of texts to doubles
+SELECT try_cast(x AS DOUBLE) AS a FROM VALUES ('7'), ('-12.25'), ('abc'), (''), ('1e3'), ('x1'), ('1e-5'), (CAST(NULL AS STRING)) AS t(x);
+-- tried casts of texts to dates
+SELECT try_cast(x AS DATE) AS a FROM VALUES ('2024-02-29'), ('2023-02-29'), ('2024-13-01'), (CAST(NULL AS STRING)) AS t(x);
+-- tried casts of texts to timestamps
+SELECT try_cast(x AS TIMESTAMP) AS a FROM VALUES ('2024-02-29 01:02:03'), ('2023-02-29 01:02:03'), ('2024-02-29 25:00:00'), ('2024-02-29 23:59:59.123456'), (CAST(NULL AS STRING)) AS t(x);
+-- tried casts of numbers
+SELECT try_cast(n AS INT) AS a, try_cast(value AS INT) AS b, try_cast(amount AS TINYINT) AS c, try_cast(n AS DECIMAL(5, 2)) AS d, try_cast(amount AS DECIMAL(4, 1)) AS e, try_cast(n AS STRING) AS f, try_cast(day AS STRING) AS g, try_cast(flag AS INT) AS h FROM readings;
+-- tried casts of unusual texts
+-- on: spark
+SELECT try_cast(sensor AS INT) AS a, try_cast(sensor AS DOUBLE) AS b FROM readings;
+-- tried cast of doubles to bigint
+-- on: spark
+SELECT try_cast(value AS BIGINT) AS a FROM readings;

@@ -45,7 +45,7 @@ SELECT sensor, sensor RLIKE 'x.y' AS a, sensor RLIKE '^x' AS b, sensor RLIKE '.o
 SELECT sensor FROM readings WHERE sensor RLIKE 'a(?=1)';
 -- starts, ends, contains
 SELECT startswith(sensor, 'a') AS a, endswith(sensor, '1') AS b, contains(sensor, 'l') AS c, contains(sensor, '') AS d FROM readings;
--- split
+-- split into a column
 -- on: spark
 SELECT split(sensor, '_') AS a FROM readings;
 -- initcap and reverse

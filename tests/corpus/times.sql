@@ -37,9 +37,6 @@ SELECT timestamp_seconds(t) AS a FROM posreports;
 SELECT date_trunc('HOUR', at) AS hour, count(*) AS c FROM readings GROUP BY date_trunc('HOUR', at);
 -- extremes of times
 SELECT min(at) AS a, max(at) AS b, min(day) AS c, max(day) AS d FROM readings;
--- formatted
--- on: spark
-SELECT date_format(at, 'yyyy-MM') AS a FROM readings;
 -- difference of timestamps
 -- on: spark
 SELECT at - TIMESTAMP '2024-01-01 00:00:00' AS a FROM readings;
@@ -61,3 +58,13 @@ SELECT date_add(day, seg) AS a, day - seg AS b FROM readings, criticalsegs;
 -- a column of very many days
 -- on: spark
 SELECT date_add(day, CAST(n % 2147483648 AS INT)) AS a FROM readings WHERE n > 12;
+-- formats
+SELECT at, date_format(at, 'yyyy-MM-dd HH:mm:ss') AS a, date_format(at, 'yy/M/d H:m:s') AS b, date_format(at, 'EEE, dd MMM yyyy') AS c, date_format(at, 'EEEE d MMMM') AS d, date_format(at, "yyyy-MM-dd'T'HH:mm:ss.SSS") AS e, date_format(at, 'hh:mm a') AS f, date_format(at, 'HH:mm:ss.SSSSSS') AS g, date_format(at, 'h a') AS h, date_format(at, 'DDD') AS i, date_format(at, 'yyyyMMdd') AS j, date_format(at, 'E') AS k FROM readings;
+-- formats of days
+SELECT day, date_format(day, 'yyyy-MM') AS a, date_format(day, 'dd.MM.yyyy HH:mm') AS b, count(*) AS c FROM readings GROUP BY day;
+-- formats of times long ago
+-- on: spark
+SELECT date_format(x, 'yyyy-MM') AS a FROM VALUES (DATE '0999-01-01'), (DATE '2024-01-01') AS t(x);
+-- formats in other letters
+-- on: spark
+SELECT date_format(at, 'yyyy-MM-dd G') AS a, date_format(at, 'SS') AS b FROM readings;

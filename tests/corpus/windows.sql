@@ -44,9 +44,6 @@ SELECT vid, t, sum(spd) OVER w AS a, max(spd) OVER w AS b FROM posreports WINDOW
 -- window in where
 -- error
 SELECT vid FROM posreports WHERE row_number() OVER (ORDER BY t) = 1;
--- qualify
--- on: spark
-SELECT vid, t FROM posreports QUALIFY row_number() OVER (PARTITION BY vid ORDER BY t, pos) = 1;
 -- row numbers without order
 -- on: spark
 -- error
@@ -59,3 +56,16 @@ SELECT lag(t) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 -- on: spark
 -- error
 SELECT count(DISTINCT spd) OVER (PARTITION BY vid) AS a FROM posreports;
+-- qualify
+SELECT vid, t, spd FROM posreports QUALIFY row_number() OVER (PARTITION BY vid ORDER BY t, pos, spd) = 1;
+-- qualify by an alias
+SELECT vid, t, rank() OVER (PARTITION BY vid ORDER BY t DESC) AS r FROM posreports WHERE vid IS NOT NULL QUALIFY r <= 2;
+-- qualify of groups
+-- on: spark
+-- error
+SELECT seg, count(*) AS c FROM posreports GROUP BY seg HAVING count(*) > 3 QUALIFY rank() OVER (ORDER BY count(*) DESC) <= 3;
+-- qualify by an aggregate as a window function
+SELECT vid, t FROM posreports QUALIFY spd = max(spd) OVER (PARTITION BY vid) AND vid > 110 ORDER BY vid, t;
+-- qualify without a window function
+-- error
+SELECT vid, t FROM posreports QUALIFY vid > 110;

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
-from sqlglot import exp, parse_one
-from sqlglot.dialects.spark import Spark
+from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
+from millpond.sql.dialect import read_tree, tokenize
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark, to_duckdb
 from tests.corpus import Case, load_corpus
@@ -27,13 +27,6 @@ from tests.corpus.compare import assert_same, normal_type
 from tests.corpus.tables import SCHEMA, TABLES
 
 CORPUS = load_corpus()
-
-
-class Dialect(Spark):
-    """sqlglot's Spark, but a doubled quote in a string is a quote, as it is since Spark 4."""
-
-    class Tokenizer(Spark.Tokenizer):
-        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
 
 _SCHEMA = MappingSchema(SCHEMA, dialect="spark")
@@ -77,7 +70,7 @@ def zoned() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @cache
 def analysed(sql: str) -> exp.Expression:
-    tree = name_outputs(parse_one(sql, read=Dialect))
+    tree = name_outputs(read_tree(sql, tokenize(sql)))
     tree = qualify(tree, schema=_SCHEMA, dialect="spark")
     tree = spell_outputs(tree, SCHEMA)
     return annotate_types(tree, schema=_SCHEMA, dialect="spark")

@@ -204,7 +204,7 @@ def _check_collation(node: exp.Expr, sql: str) -> None:
 def called(node: exp.Func) -> str | None:
     """The function that a node of a query as parsed calls, in lower case; None if it is an operator or a word of the grammar."""
     kind: type[exp.Func] = node.__class__
-    name = node.name if kind is exp.Anonymous else node.meta_get(ORIGINAL_NAME)
+    name = node.name if kind in (exp.Anonymous, exp.AnonymousAggFunc) else node.meta_get(ORIGINAL_NAME)
     if name is None and kind in _UNNAMED:
         return None
     return name.lower() if name is not None else _class_name(kind)

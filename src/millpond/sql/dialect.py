@@ -25,6 +25,7 @@ from millpond.schema import SEQ
 from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, value_as_name
 from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
 from millpond.sql.query_text import QUERY_TEXT, QueryText
+from millpond.sql.written import FUNCTIONS, PARSERS
 from millpond.windows.registry import read_window
 
 __all__ = [
@@ -85,6 +86,7 @@ class MillpondParser(SparkParser):
 
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         **SparkParser.FUNCTION_PARSERS,
+        **PARSERS,
         **{name: _conditional(name) for name in CORRELATED},
     }
 
@@ -93,7 +95,8 @@ class MillpondParser(SparkParser):
 
     # Spark does not know this name, and here it is a function of its own, not another name of APPROX_COUNT_DISTINCT.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
-        name: made for name, made in SparkParser.FUNCTIONS.items() if name != "APPROX_DISTINCT"
+        **{name: made for name, made in SparkParser.FUNCTIONS.items() if name != "APPROX_DISTINCT"},
+        **FUNCTIONS,
     }
 
     def parse_conditional(self, name: str) -> exp.Expr:

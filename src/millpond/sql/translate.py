@@ -30,7 +30,7 @@ from millpond.schema import DataType
 from millpond.sql.literals import folded_length
 from millpond.sql.rules import FUNCTIONS, RELATIONS, VALUES
 from millpond.sql.rules.functions import scalar
-from millpond.sql.rules.terms import NotOnDuckDB, Relation, Translator, needs_spark
+from millpond.sql.rules.terms import ArrayType, NotOnDuckDB, Relation, Translator, needs_spark
 
 if TYPE_CHECKING:
     import duckdb
@@ -111,6 +111,8 @@ def _translated(
         raise NotOnDuckDB("it cannot be translated") from error
     if any(type.name == "VOID" for _, type in relation.columns):
         raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
+    if any(isinstance(type, ArrayType) for _, type in relation.columns):
+        raise NotOnDuckDB("a column of arrays is only proved on Spark")
     return relation
 
 

@@ -25,7 +25,7 @@ from millpond.errors import MillpondError, SqlError, UnknownName, UnsupportedSql
 from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
-from millpond.query.binding.functions import name_functions, order_aggregates
+from millpond.query.binding.functions import ORDERED, name_functions, order_aggregates
 from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
 from millpond.query.binding.previous import calls_previous, rewrite_previous
@@ -129,7 +129,8 @@ def _resolve(
     if contents.calls:
         rewrite_previous(scopes, uses, sql, changes)
         rewrite_now(scopes, uses, changes, sql, each_row=each_row)
-        order_aggregates(scopes, uses)
+    if functions or contents.kinds & ORDERED:
+        order_aggregates(scopes, uses, functions)
     check()
     check_columns(scopes, uses, aliases, sql)
     if contents.bare_calls:

@@ -1,7 +1,7 @@
 """Calls of the user's functions: checked against their declaration, and brought into the form that engines know.
 
-Calls of aggregates become aggregates of the tree and see their values in a defined order, so that the result is the same
-on every engine; table functions become subqueries with the declared column names.
+Calls of aggregates become aggregates of the tree; table functions become subqueries with the declared column names.
+Aggregates that depend on the order of rows, the user's and Spark's, see them in a defined order.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from millpond.query.binding.columns import sqlglot_type
 from millpond.query.binding.uses import Use
 from millpond.schema import SEQ, DataType
 from millpond.sql.dialect import WINDOW, span_of
+from millpond.sql.rules.arguments import ROW_ORDER
 
 
 def name_functions(tree: exp.Expr, catalog: Catalog, sql: str) -> dict[str, Function]:
@@ -93,24 +94,53 @@ def _expand_table_function(function: Function, node: exp.Anonymous, table: exp.T
     table.replace(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(outer))))
 
 
-def order_aggregates(scopes: list[Scope], uses: Mapping[str, Use]) -> None:
-    """A user's aggregate sees its values in the order written in it, then by time and arrival of the streams in FROM."""
+ORDERED = frozenset(
+    {
+        exp.AnonymousAggFunc, exp.First, exp.FirstValue, exp.Last, exp.LastValue, exp.AnyValue, exp.ArgMax, exp.ArgMin,
+        exp.GroupConcat, exp.ArrayAgg,
+    }
+)  # fmt: skip
+"""Aggregates whose answer depends on the order of rows."""
+
+
+def order_aggregates(scopes: list[Scope], uses: Mapping[str, Use], functions: Mapping[str, Function]) -> None:
+    """Aggregates see rows in the order written in them, then by time and arrival of the streams in FROM."""
     for scope in scopes:
-        joins = scope.expression.args.get("joins") or ()
-        hidden = {j.alias_or_name for j in joins if (j.kind or "").upper() in ("SEMI", "ANTI")}
-        for node in list(scope.find_all(exp.AnonymousAggFunc)):
+        calls = [call for call in scope.find_all(*ORDERED) if not _in_window(call)]
+        keys = _row_order(scope, uses) if calls else []
+        for node in calls:
+            if not isinstance(node, exp.AnonymousAggFunc):
+                node.set(ROW_ORDER, exp.Order(expressions=[key.copy() for key in keys]))
+                continue
+            if node.name.lower() not in functions:  # one of Spark's that nothing is known of
+                continue
             last = node.expressions[-1]
-            keys = list(last.expressions) if isinstance(last, exp.Order) else []
+            written = list(last.expressions) if isinstance(last, exp.Order) else []
             given = [*node.expressions[:-1], last.this if isinstance(last, exp.Order) else last]
-            for alias, (_, source) in scope.selected_sources.items():
-                use = uses.get(source.name) if isinstance(source, exp.Table) and alias not in hidden else None
-                if use is None or use.time_column is None or not isinstance(use.table, StreamingTable):
-                    continue
-                for name in (use.time_column, SEQ):
-                    column = exp.column(
-                        exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
-                    )
-                    kind = use.columns.find(name, alias).type if name != SEQ else DataType("BIGINT")
-                    column.type = sqlglot_type(kind)
-                    keys.append(exp.Ordered(this=column, desc=False, nulls_first=True))
-            node.set("expressions", [*given, exp.Order(expressions=keys)])
+            order = exp.Order(expressions=[*written, *(key.copy() for key in keys)])
+            node.set("expressions", [*given, order])
+
+
+def _in_window(call: exp.Expr) -> bool:
+    """Whether OVER says in which order it sees rows."""
+    around = call.parent
+    while isinstance(around, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        around = around.parent
+    return isinstance(around, exp.Window) and not isinstance(call, exp.AnonymousAggFunc)
+
+
+def _row_order(scope: Scope, uses: Mapping[str, Use]) -> list[exp.Ordered]:
+    """By time and arrival of the streams. Nothing where rows have no order: they come out of a subquery or of no stream."""
+    joins = scope.expression.args.get("joins") or ()
+    hidden = {j.alias_or_name for j in joins if (j.kind or "").upper() in ("SEMI", "ANTI")}
+    keys = []
+    for alias, (_, source) in scope.selected_sources.items():
+        use = uses.get(source.name) if isinstance(source, exp.Table) and alias not in hidden else None
+        if use is None or use.time_column is None or not isinstance(use.table, StreamingTable):
+            continue
+        for name in (use.time_column, SEQ):
+            column = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True))
+            kind = use.columns.find(name, alias).type if name != SEQ else DataType("BIGINT")
+            column.type = sqlglot_type(kind)
+            keys.append(exp.Ordered(this=column, desc=False, nulls_first=True))
+    return keys

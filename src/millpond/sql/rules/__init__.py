@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from millpond.sql.rules import aggregates, conditions, numbers, queries, strings, times
+from millpond.sql.rules import aggregates, arrays, conditions, digests, numbers, patterns, queries, strings, times
 from millpond.sql.rules.terms import RelationRule, Rule
 
 VALUES: dict[type[exp.Expression], Rule] = {
@@ -11,6 +11,8 @@ VALUES: dict[type[exp.Expression], Rule] = {
     **conditions.RULES,
     **strings.RULES,
     **times.RULES,
+    **arrays.RULES,
+    **digests.RULES,
     **aggregates.RULES,
 }
 FUNCTIONS: dict[str, Rule] = {
@@ -18,6 +20,9 @@ FUNCTIONS: dict[str, Rule] = {
     **conditions.FUNCTIONS,
     **strings.FUNCTIONS,
     **times.FUNCTIONS,
+    **arrays.FUNCTIONS,
+    **digests.FUNCTIONS,
+    **patterns.FUNCTIONS,
     **aggregates.FUNCTIONS,
 }
 RELATIONS: dict[type[exp.Expression], RelationRule] = queries.RELATIONS

@@ -1,25 +1,20 @@
-"""Aggregates, with FILTER and OVER, and the window functions.
-
-An aggregate is written once and used three ways, so each rule gets the text that follows the call (`suffix`): nothing,
-` FILTER (...)`, ` OVER (...)`, or both.
-"""
+"""Aggregates, with FILTER and OVER, and the window functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
 
+from millpond.sql.rules import arrays, picks, quantiles
+from millpond.sql.rules.arguments import Aggregate, argument, behind, direction, filtered_by, no_window
 from millpond.sql.rules.conditions import condition
 from millpond.sql.rules.functions import arguments, call
 from millpond.sql.rules.terms import (
     BIGINT,
     BOOLEAN,
-    DATE,
     DOUBLE,
     INT,
-    STRING,
     TIMESTAMP,
     TINYINT,
     VOID,
@@ -34,50 +29,31 @@ from millpond.sql.rules.terms import (
 from millpond.sql.rules.times import interval_of, interval_sql
 from millpond.sql.rules.types import convert, decimal
 
-Aggregate = Callable[[exp.Expression, Translator, str, Value | None], Value]
-
-
-def _argument(node: exp.Expression, tr: Translator, keep: Value | None) -> tuple[str, Value]:
-    """`DISTINCT ` or nothing, and the one argument of an aggregate."""
-    inner, prefix = node.this, ""
-    if isinstance(inner, exp.Distinct):
-        if len(inner.expressions) != 1 or inner.args.get("on"):
-            raise NotOnDuckDB(f"{node.key} of several distinct values is only proved on Spark")
-        inner, prefix = inner.expressions[0], "DISTINCT "
-    return prefix, _behind(keep, tr.value(inner))
-
-
-def _behind(keep: Value | None, value: Value) -> Value:
-    """The argument of an aggregate with a FILTER: whether Spark evaluates it for rows left out depends on its plan."""
-    if keep is not None and value.raises:
-        raise NotOnDuckDB("an argument that can fail behind a FILTER is only proved on Spark")
-    return value
-
 
 def count(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this", "big_int")
     if isinstance(node.this, exp.Distinct) and len(node.this.expressions) > 1:
         # Spark counts the combinations in which nothing is NULL; a DuckDB row with a NULL in it is itself not NULL.
-        values = [_behind(keep, value) for value in tr.values(node.this.expressions)]
+        values = [behind(keep, value) for value in tr.values(node.this.expressions)]
         present = " AND ".join(f"{value.sql} IS NOT NULL" for value in values)
         row = f"row({', '.join(value.sql for value in values)})"
         sql = f"count(DISTINCT CASE WHEN {present} THEN {row} END){suffix}"
         return Value(sql, BIGINT, any(value.raises for value in values))
     if isinstance(node.this, exp.Star):
         return Value(f"count(*){suffix}", BIGINT)
-    prefix, value = _argument(node, tr, keep)
+    prefix, value = argument(node, tr, keep)
     return Value(f"count({prefix}{value.sql}){suffix}", BIGINT, value.raises)
 
 
 def count_if(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this")
-    value = _behind(keep, condition(node.this, tr))
+    value = behind(keep, condition(node.this, tr))
     return Value(f"count(CASE WHEN {value.sql} THEN 1 END){suffix}", BIGINT, value.raises)
 
 
 def total(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this")
-    prefix, value = _argument(node, tr, keep)
+    prefix, value = argument(node, tr, keep)
     call = f"sum({prefix}{value.sql}){suffix}"
     if value.type.is_integer:
         # DuckDB adds up in HUGEINT; the cast raises where Spark's BIGINT overflows.
@@ -92,15 +68,28 @@ def total(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None)
 
 def average(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this")
-    prefix, value = _argument(node, tr, keep)
-    if value.type.name not in ("TINYINT", "SMALLINT", "INT", "BIGINT", "DOUBLE"):
+    prefix, value = argument(node, tr, keep)
+    if value.type.name == "DECIMAL":
+        return _average_of_decimals(prefix, value, suffix)
+    if not (value.type.is_integer or value.type == DOUBLE):
         raise NotOnDuckDB(f"avg of {value.type} is only proved on Spark")
     # Spark divides a DOUBLE sum by the count. DuckDB's own avg goes through a wider float and can end one bit off.
-    argument = value.sql
-    if value.type == BIGINT:
-        argument = f"CAST({argument} AS DOUBLE)"
-    sql = f"(CAST(sum({prefix}{argument}){suffix} AS DOUBLE) / count({prefix}{argument}){suffix})"
+    given = f"CAST({value.sql} AS DOUBLE)" if value.type == BIGINT else value.sql
+    sql = f"(CAST(sum({prefix}{given}){suffix} AS DOUBLE) / count({prefix}{given}){suffix})"
     return Value(sql, DOUBLE, value.raises)
+
+
+def _average_of_decimals(prefix: str, value: Value, suffix: str) -> Value:
+    """Four more places, half away from zero. Done in whole numbers, which fit HUGEINT for as many digits as are allowed here."""
+    precision, scale = value.type.precision, value.type.scale
+    if precision > 23 or precision + scale > 30:
+        raise NotOnDuckDB(f"avg of {value.type} is only proved on Spark")
+    type = decimal(precision + 4, scale + 4)
+    total = f"sum({prefix}CAST(CAST({value.sql} AS DECIMAL(38,{scale})) * {10**scale} AS HUGEINT)){suffix}"
+    count = f"nullif(count({prefix}{value.sql}){suffix}, 0)"
+    found = f"sign({total}) * ((abs({total}) * 20000 + {count}) // (2 * {count}))"
+    place = f"CAST(1e-{type.scale} AS DECIMAL({type.scale},{type.scale}))"
+    return Value(f"CAST(CAST({found} AS DECIMAL({type.precision},0)) * {place} AS {duck(type)})", type, True)
 
 
 _SPREADS: dict[type[exp.Expression], str] = {
@@ -119,13 +108,12 @@ def spread(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None
     """Deviations and what is like them. Both engines go through DOUBLEs one by one and join parts, so the last bits hang on
     the order, on either engine, as those of sums do."""
     name = _SPREADS[node.__class__]
-    if "OVER" in suffix:
-        raise NotOnDuckDB(f"{name} as a window function is only proved on Spark")
+    no_window(name, suffix)
     only(node, "this", "expression")
-    prefix, value = _argument(node, tr, keep)
+    prefix, value = argument(node, tr, keep)
     values = [value]
     if node.args.get("expression") is not None:
-        values.append(_behind(keep, tr.value(node.expression)))
+        values.append(behind(keep, tr.value(node.expression)))
     for each in values:
         if not (each.type.is_integer or each.type.name in ("FLOAT", "DOUBLE")):
             raise NotOnDuckDB(f"{name} of {each.type} is only proved on Spark")
@@ -140,9 +128,8 @@ def spread(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None
 
 def extreme(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     only(node, "this")
-    prefix, value = _argument(node, tr, keep)
-    comparable = value.type in (DOUBLE, STRING, DATE, TIMESTAMP, BOOLEAN) or value.type.name == "DECIMAL"
-    if not (comparable or value.type.is_integer):
+    prefix, value = argument(node, tr, keep)
+    if not picks.orderable(value):
         raise NotOnDuckDB(f"{node.key} of {value.type} is only proved on Spark")
     return Value(f"{node.key}({prefix}{value.sql}){suffix}", value.type, value.raises)
 
@@ -150,7 +137,7 @@ def extreme(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
 def all_or_any(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
     every = isinstance(node, exp.LogicalAnd) or node.name.lower() == "every"
     inner = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
-    value = _behind(keep, condition(inner, tr))
+    value = behind(keep, condition(inner, tr))
     return Value(f"{'bool_and' if every else 'bool_or'}({value.sql}){suffix}", BOOLEAN, value.raises)
 
 
@@ -159,16 +146,17 @@ def of_user(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
 
     Rows equal in that order are told apart by the arguments, so the lists are the same whatever the engine meets first.
     """
+    function = tr.user.get(node.name.lower())
+    if function is None:
+        raise NotOnDuckDB(unproved(node))
     *given, order = node.expressions
-    function = tr.user[node.name.lower()]
-    values = [_behind(keep, value) for value in arguments(function, node, given, tr)]
+    values = [behind(keep, value) for value in arguments(function, node, given, tr)]
     keys = [tr.value(item.this).sql + direction(item) for item in order.expressions]
     keys += [f"{value.sql} ASC NULLS FIRST" for value in values if not value.is_constant]
     conditions = [] if function.nulls else [f"{value.sql} IS NOT NULL" for value in values]
     if keep is not None:
         suffix = suffix.removeprefix(f" FILTER (WHERE {keep.sql})")
-        conditions.insert(0, f"({keep.sql})")
-    filter = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
+    filter = filtered_by(keep, *conditions)
     by = f" ORDER BY {', '.join(keys)}" if keys else ""
     return call(function, [f"list({value.sql}{by}){filter}{suffix}" for value in values])
 
@@ -184,6 +172,9 @@ _AGGREGATES: dict[type[exp.Expression], Aggregate] = {
     exp.Max: extreme,
     exp.LogicalAnd: all_or_any,
     exp.LogicalOr: all_or_any,
+    **picks.AGGREGATES,
+    **quantiles.AGGREGATES,
+    **arrays.AGGREGATES,
 }
 
 
@@ -244,7 +235,7 @@ def window(node: Any, tr: Translator) -> Value:
     if isinstance(function, exp.Filter):
         return _filtered(function, tr, f" OVER {_over(node, tr)}")
     kind = function.__class__
-    rule = _AGGREGATES.get(kind)
+    rule = _AGGREGATES.get(kind) if kind not in _PICKS else None
     if rule is not None:
         if nulls or function.find(exp.Distinct):
             raise NotOnDuckDB(f"such a window function {function.key} is only proved on Spark")
@@ -321,13 +312,6 @@ def _over(node: exp.Expression, tr: Translator) -> str:
     if node.args.get("spec") is not None:
         parts.append(_frame(node.args["spec"], keys, tr))
     return f"({' '.join(parts)})"
-
-
-def direction(item: exp.Ordered) -> str:
-    """` ASC NULLS FIRST` and so on. sqlglot has filled in Spark's default for NULLs: small, so first when ascending."""
-    only(item, "this", "desc", "nulls_first")
-    way = "DESC" if item.args.get("desc") else "ASC"
-    return f" {way} NULLS {'FIRST' if item.args.get('nulls_first') else 'LAST'}"
 
 
 def _frame(spec: exp.WindowSpec, keys: list[Value], tr: Translator) -> str:

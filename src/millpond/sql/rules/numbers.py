@@ -321,11 +321,54 @@ def rounded(node: exp.Round, tr: Translator) -> Value:
 
 def cast(node: exp.Cast, tr: Translator) -> Value:
     """CAST as written by the user. (`exp.TryCast` without `safe` is how sqlglot reads Spark's plain CAST.)"""
-    if node.args.get("safe"):
-        raise NotOnDuckDB("try_cast is only proved on Spark")
     if node.args.get("format") or node.args.get("action") or node.args.get("default"):
         raise NotOnDuckDB("cast with a format is only proved on Spark")
-    return cast_value(tr.value(node.this), type_of(node.to))
+    value, type = tr.value(node.this), type_of(node.to)
+    return tried_cast(value, type) if node.args.get("safe") else cast_value(value, type)
+
+
+def tried_cast(value: Value, type: DataType) -> Value:
+    """TRY_CAST: NULL where the cast would fail. What may be read in more ways than these is left to Spark."""
+    source = value.type
+    if source == STRING and value.constant is not None:
+        return _tried_string(value, type)
+    template = _CASTS.get((_kind(source), _kind(type)))
+    if template is None or source == STRING:
+        return cast_value(value, type)  # a cast that cannot fail
+    if (source, type) == (DOUBLE, BIGINT):
+        raise NotOnDuckDB("try_cast of a DOUBLE to BIGINT is only proved on Spark")
+    sql = template.format(x=value.sql, to=duck(type))
+    return Value(f"TRY_{sql}" if sql.startswith("CAST(") else sql, type, value.raises)
+
+
+_NO_CONTROLS = r"[^\x00-\x1f\x7f]*"
+_WORDS = "'true', 't', 'yes', 'y', '1'", "'false', 'f', 'no', 'n', '0'"
+
+
+def _tried_string(value: Value, type: DataType) -> Value:
+    """A text without control characters is a number in one way only, blanks around it aside."""
+    sql, to = value.sql, duck(type)
+    bare = f"trim({sql}, ' ')"
+    refuse = only_spark(f"a cast of an unusual string to {type}")
+    if type.is_integer:
+        found = f"CASE WHEN regexp_full_match({bare}, '[+-]?[0-9]+') THEN TRY_CAST(ltrim({bare}, '+') AS {to}) END"
+        known = _NO_CONTROLS
+    elif type == BOOLEAN:
+        yes, no = _WORDS
+        found = f"CASE WHEN lower({bare}) IN ({yes}) THEN TRUE WHEN lower({bare}) IN ({no}) THEN FALSE END"
+        known = _NO_CONTROLS
+    elif type == DOUBLE:  # letters may be Infinity or NaN
+        known = f"{_FORMATS['DOUBLE']}|[A-HJ-MO-Za-hj-mo-z_][!-~]*|"
+        found = f"CASE WHEN regexp_full_match({sql}, '{_FORMATS['DOUBLE']}') THEN TRY_CAST({sql} AS {to}) END"
+    elif type in (DATE, TIMESTAMP):
+        known, found = _FORMATS[type.name], f"TRY_CAST({sql} AS {to})"
+    else:
+        raise NotOnDuckDB(f"try_cast of a string to {type} is only proved on Spark")
+    return Value(
+        f"CASE WHEN {sql} IS NULL THEN NULL WHEN regexp_full_match({sql}, '{known}') THEN {found} ELSE {refuse} END",
+        type,
+        True,
+    )
 
 
 def cast_value(value: Value, type: DataType) -> Value:

@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from millpond.schema import DataType
 from millpond.sql.literals import NULL, SEPARATOR, LiteralRows, folded_rows
-from millpond.sql.rules.aggregates import direction
+from millpond.sql.rules.arguments import direction
+from millpond.sql.rules.arrays import elements, exploded
 from millpond.sql.rules.conditions import condition, flat
 from millpond.sql.rules.functions import rows_of
 from millpond.sql.rules.terms import (
@@ -71,7 +72,7 @@ def column(node: exp.Column, tr: Translator) -> Value:
 
 _CLAUSES = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
-    "windows", "hint",
+    "windows", "hint", "qualify", "laterals",
 )  # fmt: skip
 
 
@@ -109,10 +110,17 @@ def _select(node: exp.Select, tr: Translator, scope: Scope) -> Relation:
     if args.get("having") and args.get("group"):
         _check_having(args["having"], args["group"])
     having = f" HAVING {condition(args['having'].this, tr).sql}" if args.get("having") else ""
+    qualified = ""
+    if args.get("qualify") is not None:
+        if any(args.get(key) for key in ("group", "having", "distinct")) or _aggregates(node):
+            raise NotOnDuckDB("QUALIFY of groups is only proved on Spark")
+        scope.aliases = {name.lower(): value for name, value in reversed(projections)}
+        qualified = f" QUALIFY {condition(args['qualify'].this, tr).sql}"
+        scope.aliases = {}
     scope.clause = "order"
     tail = _order_and_limit(node, tr, projections, distinct=args.get("distinct") is not None)
     parts.append(", ".join(f"{value.sql} AS {quoted(name)}" for name, value in projections))
-    parts += [source, where, group, having, tail]
+    parts += [source, where, group, having, qualified, tail]
     return Relation("".join(parts), [(name, value.type) for name, value in projections], simple=True)
 
 
@@ -127,15 +135,35 @@ def _check_having(having: exp.Expression, group: exp.Expression) -> None:
 def _projection(node: exp.Expression, tr: Translator) -> tuple[str, Value]:
     if isinstance(node, exp.Alias):
         only(node, "this", "alias")
-        return node.alias, tr.value(node.this)
+        return node.alias, exploded(node.this, tr) if isinstance(node.this, exp.Explode) else tr.value(node.this)
     return node.output_name or "", tr.value(node)
+
+
+def _aggregates(node: exp.Select) -> bool:
+    """Whether it has an aggregate that is not a window function."""
+    items = [*node.expressions, node.args["qualify"].this]
+    found = (each for item in items for each in item.find_all(exp.AggFunc))
+    return any(each.find_ancestor(exp.Window, exp.Select) is node for each in found)
+
+
+def _lateral_view(node: exp.Lateral, tr: Translator, scope: Scope) -> str:
+    """LATERAL VIEW [OUTER] explode(array) t AS x."""
+    only(node, "this", "view", "outer", "alias")
+    alias = node.args.get("alias")
+    names = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
+    if not node.args.get("view") or not isinstance(node.this, exp.Explode) or not node.alias or len(names) != 1:
+        raise NotOnDuckDB("such a lateral view is only proved on Spark")
+    found = elements(node.this, tr)
+    _declare(scope, node.alias, {names[0].lower(): found.type})
+    inner = f"(SELECT {found.sql} AS {quoted(names[0])}) AS {quoted(node.alias)}"
+    return f" LEFT JOIN LATERAL {inner} ON TRUE" if node.args.get("outer") else f" CROSS JOIN LATERAL {inner}"
 
 
 def _check_correlated(node: exp.Select, scope: Scope) -> None:
     parent = node.parent
     while isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.Subquery):
         parent = parent.parent
-    for key in ("group", "having", "limit", "offset", "distinct", "windows", "with_"):
+    for key in ("group", "having", "limit", "offset", "distinct", "windows", "with_", "qualify"):
         if node.args.get(key):
             raise NotOnDuckDB("such a correlated subquery is only proved on Spark")
     _check_outer(node)
@@ -211,7 +239,8 @@ def _from(node: exp.Select, tr: Translator, scope: Scope) -> str:
     if clause is None:
         return ""
     first = f" FROM {_source(clause.this, tr, scope)}"
-    return first + "".join(_join(join, tr, scope) for join in node.args.get("joins") or ())
+    joined = first + "".join(_join(join, tr, scope) for join in node.args.get("joins") or ())
+    return joined + "".join(_lateral_view(each, tr, scope) for each in node.args.get("laterals") or ())
 
 
 def _source(node: exp.Expression, tr: Translator, scope: Scope) -> str:

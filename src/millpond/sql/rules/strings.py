@@ -330,6 +330,24 @@ def java_to_re2(pattern: str) -> str:
     return "".join(parts)
 
 
+def literal_pattern(pattern: str) -> str:
+    """The only text that a Java regular expression matches; refuses one that matches others, or none, or the empty one.
+
+    >>> literal_pattern(r"a\\.b")
+    'a.b'
+    """
+    parts, place = [], 0
+    while place < len(pattern):
+        token = _REGEX_TOKEN.match(pattern, place)
+        if token is None or not (token["plain"] or token["escaped"]):
+            raise NotOnDuckDB(f"a split by the regular expression {pattern!r} is only proved on Spark")
+        place = token.end()
+        parts.append(token["plain"] or token["escaped"][1:])
+    if not parts:
+        raise NotOnDuckDB("a split by the empty text is only proved on Spark")
+    return "".join(parts)
+
+
 RULES: dict[type[exp.Expression], Rule] = {
     exp.Length: length,
     exp.Lower: letter_case,

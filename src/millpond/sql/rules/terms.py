@@ -15,6 +15,7 @@ tables (they come from the schema), but not for decimals and not for everything 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlglot import exp
@@ -35,6 +36,21 @@ BINARY: Final = DataType("BINARY")
 DATE: Final = DataType("DATE")
 TIMESTAMP: Final = DataType("TIMESTAMP")
 VOID: Final = DataType("VOID")  # the type of a bare NULL; never the type of an output column
+
+
+@dataclass(frozen=True)
+class ArrayType(DataType):
+    """An array, inside a query: no column of a table or a result is one."""
+
+    element: DataType = VOID
+
+    @classmethod
+    def of(cls, element: DataType) -> ArrayType:
+        return cls("ARRAY", element=element)
+
+    def __str__(self) -> str:
+        return f"ARRAY<{self.element}>"
+
 
 # Spark's TIMESTAMP is an instant; with both session time zones at UTC, DuckDB's plain TIMESTAMP holds the same numbers
 # and needs no ICU. A TIMESTAMPTZ column gives the same rows, only slower.
@@ -179,12 +195,20 @@ class Translator:
 
 
 # What the user wrote, where sqlglot's own name for it is another.
-_WRITTEN: Final = {"time_to_str": "date_format", "regexp_split": "split", "arg_max": "max_by", "arg_min": "min_by"}
+_WRITTEN: Final = {
+    "time_to_str": "date_format",
+    "regexp_split": "split",
+    "arg_max": "max_by",
+    "arg_min": "min_by",
+    "approx_distinct": "approx_count_distinct",
+    "array_unique_agg": "collect_set",
+    "array_agg": "collect_list",
+}
 
 
 def unproved(node: exp.Expr) -> str:
     """The reason for a refusal, naming the construct in the user's words."""
-    if isinstance(node, exp.Anonymous):
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
         return f"function {node.name.lower()} is only proved on Spark"
     if isinstance(node, exp.Func):
         name = node.sql_name().lower()
@@ -216,6 +240,8 @@ def type_of(data_type: exp.DataType | exp.DType | None) -> DataType:
 
 def duck(type: DataType) -> str:
     """The DuckDB type that stands for a Spark type."""
+    if isinstance(type, ArrayType):
+        return f"{duck(type.element)}[]"
     return _DUCK_NAMES.get(type.name) or str(type)
 
 
