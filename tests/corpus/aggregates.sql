@@ -103,7 +103,6 @@ SELECT corr(a.spd, b.spd) AS c, count(*) AS n FROM posreports a JOIN posreports 
 -- on: spark
 SELECT vid, t, stddev(spd) OVER (PARTITION BY vid ORDER BY t) AS a FROM posreports;
 -- collected
--- on: spark
 SELECT size(collect_set(lane)) AS a FROM posreports;
 -- distinct rows
 SELECT DISTINCT seg, dir FROM posreports;

@@ -72,10 +72,10 @@ changes other
 query "q" has no window of "y"
 Hint: A table with an alias goes by the alias. There are windows of x.
 
-! ALTER CONTINUOUS QUERY q SET WINDOW OF x = [UNBOUNDED]
+! ALTER CONTINUOUS QUERY q SET WINDOW OF x = [SINCE 5]
 the window of "x" grows without bound
-Detail: All rows it will ever hold would have to be kept in memory: it has no plain GROUP BY.
-Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
+Detail: All rows it will ever hold would have to be kept in memory: it is [SINCE 5], not [UNBOUNDED].
+Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with COUNT, SUM, AVG, MIN and MAX of numbers.
 
 ! ALTER CONTINUOUS QUERY p SET SAMPLE REALTIME
 continuous query "p" does not exist

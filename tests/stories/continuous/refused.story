@@ -15,13 +15,13 @@ Hint: Write one behind its name: r [INTERVAL '1' MINUTE], or [NOW], or [ROWS 100
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [UNBOUNDED] SAMPLE REALTIME
 the window of "r" grows without bound
-Detail: All rows it will ever hold would have to be kept in memory: it has no plain GROUP BY.
-Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
+Detail: All rows it will ever hold would have to be kept in memory: it has neither GROUP BY nor aggregates.
+Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with COUNT, SUM, AVG, MIN and MAX of numbers.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [SINCE 5] SAMPLE REALTIME
 the window of "r" grows without bound
 Detail: All rows it will ever hold would have to be kept in memory: it is [SINCE 5], not [UNBOUNDED].
-Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with GROUP BY and aggregates of integer columns.
+Hint: Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW]; or [UNBOUNDED] with COUNT, SUM, AVG, MIN and MAX of numbers.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT v FROM r [INTERVAL '61' MINUTE] SAMPLE REALTIME
 the window of "r" is longer than "r" keeps its rows

@@ -3,16 +3,18 @@
     SELECT ISTREAM vid, SUM(toll) AS balance FROM charges [UNBOUNDED] GROUP BY vid SAMPLE REALTIME
 
 The rows of such a window need not be held: COUNT, SUM, AVG, MIN and MAX follow from what they were and what came. At an
-instant only the groups with rows of that instant change, so what is new costs what arrives, not what was.
+instant only the groups with rows of that instant change, so what is new costs what arrives, not what was. For COUNT(DISTINCT x)
+the values of each group are held, up to a bound.
 
 Invariant. `Running` holds the aggregates over exactly the rows up to `upto` that were taken in, whatever batches they came
-in: sums are of integers, which add up to the same in any order.
+in: sums are of whole numbers, which add up to the same in any order (`exact` makes doubles and decimals such numbers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +22,23 @@ import pyarrow as pa
 
 from millpond.arrow import integers
 from millpond.errors import EngineError
+from millpond.network.aggregates import exact
 from millpond.network.aggregates.groups import Groups
 from millpond.network.aggregates.shape import Shape
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_START = {"sum": 0, "min": np.iinfo(np.int64).max, "max": np.iinfo(np.int64).min}
+_START: dict[str, int] = {"min": np.iinfo(np.int64).max, "max": np.iinfo(np.int64).min}  # of all others: 0
 _SURE = 2.0**62  # sums below it cannot leave BIGINT, however a float rounds
+_EXACT_BYTES = 180  # a sum of doubles as a whole number
+MOST_DISTINCT = 5_000_000
+"""So many values are held for COUNT(DISTINCT x), of all groups together: some 600 MB."""
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min or max of a column; without one it is COUNT(*)."""
+    """count, sum, avg, min, max or distinct (COUNT(DISTINCT x)) of a value of a row; without one it is COUNT(*)."""
 
     function: str
     column: str | None
@@ -41,10 +47,13 @@ class Aggregate:
     def columns(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
 
-    @property
-    def held_as(self) -> str:
-        """What is held of the column for it."""
-        return "sum" if self.function == "avg" else self.function
+    def held_as(self, kind: pa.DataType) -> tuple[str, ...]:
+        """What is held of a value of this type. `exact` are whole numbers of any size; what is not finite is counted."""
+        if self.function == "count":
+            return ()
+        if self.function not in ("sum", "avg") or pa.types.is_integer(kind):
+            return ("sum",) if self.function == "avg" else (self.function,)
+        return ("exact",) if pa.types.is_decimal(kind) else ("exact", "nans", "ups", "downs")
 
 
 class Running:
@@ -58,9 +67,14 @@ class Running:
         self._rows: Ints = np.zeros(0, dtype=np.int64)
         self._valid: dict[str, Ints] = {c: np.zeros(0, dtype=np.int64) for c in shape.needs}
         self._kept: dict[tuple[str, str], Ints] = {}
+        self._seen: dict[str, Groups] = {}  # the distinct values of each group
         for measure in shape.measures:
-            if measure.column is not None and measure.function != "count":
-                self._kept[measure.held_as, measure.column] = np.zeros(0, dtype=np.int64)
+            if measure.column is None:
+                continue
+            for part in measure.held_as(schema.field(measure.column).type):
+                self._kept[part, measure.column] = np.zeros(0, dtype=object if part == "exact" else np.int64)
+            if measure.function == "distinct":
+                self._seen[measure.column] = Groups(schema, list(dict.fromkeys((*shape.groups, measure.column))))
 
     @property
     def rows(self) -> int:
@@ -69,37 +83,63 @@ class Running:
     @property
     def bytes(self) -> int:
         arrays = [self._rows, *self._valid.values(), *self._kept.values()]
-        return sum(a.nbytes for a in arrays) + self._groups.bytes
+        exact = sum(_EXACT_BYTES * len(v) for (part, _), v in self._kept.items() if part == "exact")
+        return sum(a.nbytes for a in arrays) + exact + self._groups.bytes + sum(g.bytes for g in self._seen.values())
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows and tell nothing about it."""
         for _ in self._changes(rows, np.zeros(len(moments), dtype=np.int64)):
             pass
 
-    def changes(self, rows: pa.Table, moments: Ints, operator: str) -> tuple[pa.Table, Ints]:
-        """Bring in rows, which are sorted by their moments; what is new (or gone) at each moment, and the moments."""
-        found = list(self._changes(rows, moments))
-        parts = []
-        times = []
+    def changes(
+        self, rows: pa.Table, moments: Ints, operator: str, finish: Finish | None = None, first: int | None = None
+    ) -> tuple[pa.Table, Ints]:
+        """Bring in rows, which are sorted by their moments; what is new (or gone) at each moment, and the moments.
+
+        `finish` makes the result of what is held. `first` is the query's first instant, if it is among these: without groups
+        there is a row from then on, whether rows came or not."""
+        begun = [] if first is None or self.shape.groups else [self._begun(first, moments)]
+        found = [*(b for b in begun if b is not None), *self._changes(rows, moments)]
+        parts, times = [], []
         for slots, before, after, moment in found:
-            existed = before.rows > 0
-            differs = ~existed | self._differs(before, after)
-            shown = differs if operator == "istream" else differs & existed
-            side = after if operator == "istream" else before
-            parts.append(self._shown(slots[shown], side.taken(shown)))
-            times.append(moment[shown])
+            if self.shape.groups:
+                existed = before.rows > 0
+            else:
+                existed = np.ones(len(slots), dtype=np.bool_) if first is None else moment > first
+            if finish is None:
+                differs = ~existed | self._differs(before, after)
+                shown = differs if operator == "istream" else differs & existed
+                side = after if operator == "istream" else before
+                parts.append(self._shown(slots[shown], side.taken(shown)))
+                times.append(moment[shown])
+            else:
+                sides = (
+                    (self._shown(slots, before), existed),
+                    (self._shown(slots, after), np.ones(len(slots), np.bool_)),
+                )
+                part, places = finish.differences(*(sides if operator == "istream" else sides[::-1]))
+                parts.append(part)
+                times.append(moment[places])
         if not parts:
-            return self._shown(np.zeros(0, dtype=np.int64), self._at(np.zeros(0, dtype=np.int64))), np.zeros(
-                0, np.int64
-            )
+            nothing = self._shown(_NONE, self._at(_NONE))
+            return nothing if finish is None else finish(nothing)[0], _NONE
         whole, when = pa.concat_tables(parts), np.concatenate(times)
         if (when[1:] < when[:-1]).any():
             order = np.argsort(when, kind="stable")
             whole, when = whole.take(pa.array(order)), when[order]
         return whole, when
 
+    def _begun(self, first: int, moments: Ints) -> tuple[Ints, GroupValues, GroupValues, Ints] | None:
+        """The only row of a query without groups at its first instant, if no row is seen then."""
+        if len(moments) and moments[0] <= first:
+            return None
+        self._make_room()
+        slot = np.zeros(1, dtype=np.int64)
+        return slot, self._at(slot), self._at(slot), np.array([first], dtype=np.int64)
+
     def content(self) -> pa.Table:
         """All groups as they are."""
+        self._make_room()
         slots = np.arange(self._groups.size)
         return self._shown(slots, self._at(slots))
 
@@ -136,13 +176,13 @@ class Running:
         size = max(size, 2 * have, 1024)
 
         def grown(old: Ints, start: int) -> Ints:
-            new = np.full(size, start, dtype=np.int64)
+            new: Ints = np.full(size, start, dtype=old.dtype)
             new[:have] = old
             return new
 
         self._rows = grown(self._rows, 0)
         self._valid = {c: grown(v, 0) for c, v in self._valid.items()}
-        self._kept = {(f, c): grown(v, _START[f]) for (f, c), v in self._kept.items()}
+        self._kept = {(f, c): grown(v, _START.get(f, 0)) for (f, c), v in self._kept.items()}
 
     def _reduced(self, rows: pa.Table, order: Ints, begins: Ints) -> GroupValues:
         """The aggregates of each run of rows; `order` puts rows into runs, which start at `begins`."""
@@ -156,16 +196,33 @@ class Running:
                 nulls = column.is_null().to_numpy()[order]
             valid[name] = counts if nulls is None else np.add.reduceat((~nulls).astype(np.int64), begins)
             wanted = [f for f, c in self._kept if c == name]
-            if not wanted:
-                continue
-            values = _whole_numbers(column)[order]
+            given = _numbers(column, wanted)
+            if "distinct" in wanted:
+                given["distinct"] = self._fresh(rows, name)
             for function in wanted:
-                chosen = values if nulls is None else np.where(nulls, _START[function], values)
+                values = given[function][order]
+                chosen = values if nulls is None else np.where(nulls, _START.get(function, 0), values)
                 if function == "sum":
                     kept[function, name] = _sums(chosen, begins, int(counts.max()), name)
                 else:
-                    kept[function, name] = _REDUCE[function].reduceat(chosen, begins)
+                    kept[function, name] = _REDUCE.get(function, np.add).reduceat(chosen, begins)
         return GroupValues(counts, valid, kept)
+
+    def _fresh(self, rows: pa.Table, name: str) -> Ints:
+        """1 for the rows that bring a value their group has not seen; rows are in the order of time."""
+        seen = self._seen[name]
+        known = seen.size
+        found = seen.find(rows, rows.num_rows)
+        if seen.size > MOST_DISTINCT:
+            raise EngineError(
+                f"COUNT(DISTINCT ...) would have to hold more than {MOST_DISTINCT:,} values",
+                detail="Over [UNBOUNDED] all distinct values are held in memory.",
+                hint="Estimate it: APPROX_DISTINCT(x), over [INTERVAL ...] or [LANDMARK ...].",
+            )
+        fresh = np.zeros(rows.num_rows, dtype=np.int64)
+        places = np.flatnonzero(found >= known)
+        fresh[places[np.unique(found[places], return_index=True)[1]]] = 1
+        return fresh
 
     def _at(self, slots: Ints) -> GroupValues:
         return GroupValues(
@@ -187,9 +244,16 @@ class Running:
         """Where the shown rows of the two are not the same."""
         found = np.zeros(len(one.rows), dtype=np.bool_)
         for measure in self.shape.measures:
-            (a, a_null), (b, b_null) = one.shown(measure), other.shown(measure)
-            found |= (a_null != b_null) | (~a_null & (a != b))
+            kind = self._kind(measure)
+            (a, a_null), (b, b_null) = one.shown(measure, kind), other.shown(measure, kind)
+            differs = a != b
+            if pa.types.is_floating(kind):  # to SQL all NaN are one value
+                differs &= ~((a != a) & (b != b))
+            found |= (a_null != b_null) | (~a_null & differs)
         return found
+
+    def _kind(self, measure: Aggregate) -> pa.DataType:
+        return pa.null() if measure.column is None else self._schema.field(measure.column).type
 
     def _shown(self, slots: Ints, values: GroupValues) -> pa.Table:
         arrays = []
@@ -198,14 +262,20 @@ class Running:
             if measure is None:
                 arrays.append(self._groups.column(item.column, slots))
                 continue
-            found, nulls = values.shown(measure)
-            array = pa.array(found, mask=nulls)
-            if measure.function in ("min", "max"):
-                kind = self._schema.field(measure.column or "").type
-                array = array.cast(pa.int32()) if pa.types.is_date32(kind) else array
-                array = array.cast(kind)
-            arrays.append(pa.chunked_array([array]))
+            kind = self._kind(measure)
+            found, nulls = values.shown(measure, kind)
+            arrays.append(pa.chunked_array([_as_arrow(found, nulls, measure, kind)]))
         return pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
+
+
+class Finish(Protocol):
+    """Makes the result of what is held, row by row; rows may be left out."""
+
+    def __call__(self, held: pa.Table) -> tuple[pa.Table, Ints]:
+        """The result, and which row of `held` each of its rows is made of."""
+
+    def differences(self, one: tuple[pa.Table, Bools], other: tuple[pa.Table, Bools]) -> tuple[pa.Table, Ints]:
+        """The results of the second that the first does not have, of rows that are there; and of which row each is made."""
 
 
 @dataclass(frozen=True)
@@ -227,26 +297,80 @@ class GroupValues:
         kept = {}
         for (function, name), mine in self.kept.items():
             theirs = other.kept[function, name]
-            both = kept[function, name] = _REDUCE[function](mine, theirs)
+            both = kept[function, name] = _REDUCE.get(function, np.add)(mine, theirs)
             if function == "sum" and (((mine ^ both) & (theirs ^ both)) < 0).any():  # it has the sign of neither
                 raise _too_large(name)
         valid = {c: v + other.valid[c] for c, v in self.valid.items()}
         return GroupValues(self.rows + other.rows, valid, kept)
 
-    def shown(self, measure: Aggregate) -> tuple[npt.NDArray[np.generic], Bools]:
-        """The values of an aggregate, and where it is NULL."""
+    def shown(self, measure: Aggregate, kind: pa.DataType) -> tuple[npt.NDArray[Any], Bools]:
+        """The values of an aggregate of a value of this type, and where it is NULL."""
         if measure.column is None:
             return self.rows, np.zeros(len(self.rows), dtype=np.bool_)
         count = self.valid[measure.column]
         if measure.function == "count":
             return count, np.zeros(len(count), dtype=np.bool_)
-        value = self.kept[measure.held_as, measure.column]
+        first, *_ = measure.held_as(kind)
+        value: npt.NDArray[Any] = self.kept[first, measure.column]
+        if first == "distinct":
+            return value, np.zeros(len(count), dtype=np.bool_)
+        if first == "exact" and pa.types.is_decimal(kind):
+            return (exact.divided(value, count) if measure.function == "avg" else value), count == 0
+        if first == "exact":
+            value = self._doubles(measure.column)
+        elif pa.types.is_floating(kind):
+            value = exact.out_of_order(value)
         if measure.function == "avg":
             return value / np.maximum(count, 1), count == 0
         return value, count == 0
 
+    def _doubles(self, name: str) -> npt.NDArray[np.float64]:
+        """The sums of doubles, with what is not finite among them."""
+        totals = np.array([exact.rounded_double(t) for t in self.kept["exact", name]], dtype=np.float64)
+        nans, ups, downs = (self.kept[part, name] > 0 for part in ("nans", "ups", "downs"))
+        totals = np.where(ups, np.inf, np.where(downs, -np.inf, totals))
+        return np.where(nans | (ups & downs), np.nan, totals)
 
-_REDUCE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+_REDUCE: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum}  # all others are added up
+
+
+def _as_arrow(found: npt.NDArray[Any], nulls: Bools, measure: Aggregate, kind: pa.DataType) -> pa.Array:
+    if measure.function in ("sum", "avg") and pa.types.is_decimal(kind):
+        more = (10, 0) if measure.function == "sum" else (4, 4)
+        result = pa.decimal128(kind.precision + more[0], kind.scale + more[1])
+        if any(abs(n) >= 10**result.precision for n in found):
+            raise EngineError(f'the sum of "{measure.column}" is too large for {str(result).upper()}')
+        return pa.array(exact.as_decimals(found, result.scale), result, mask=nulls)
+    if measure.function not in ("min", "max"):
+        return pa.array(found, mask=nulls)
+    if pa.types.is_decimal(kind):
+        return pa.array(exact.as_decimals(np.where(nulls, 0, found).astype(object), kind.scale), kind, mask=nulls)
+    array = pa.array(found, mask=nulls)
+    return (array.cast(pa.int32()) if pa.types.is_date32(kind) else array).cast(kind)
+
+
+def _numbers(column: pa.ChunkedArray, wanted: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """A column as the numbers that are kept of it, by what is kept."""
+    kind = column.type
+    if not set(wanted) - {"distinct"}:
+        return {}
+    if pa.types.is_decimal(kind):
+        numbers = exact.whole_decimals(column)
+        return {part: numbers if part == "exact" else numbers.astype(np.int64) for part in wanted if part != "distinct"}
+    if pa.types.is_floating(kind):
+        doubles = np.asarray(column.cast(pa.float64()).fill_null(0.0).combine_chunks(), dtype=np.float64)
+        ranked = exact.in_order(doubles)
+        return {
+            "exact": exact.whole_doubles(doubles) if "exact" in wanted else doubles,
+            "nans": np.isnan(doubles).astype(np.int64),
+            "ups": (doubles == np.inf).astype(np.int64),
+            "downs": (doubles == -np.inf).astype(np.int64),
+            "min": ranked,
+            "max": ranked,
+        }
+    return dict.fromkeys(wanted, _whole_numbers(column))
 
 
 def _sums(values: Ints, begins: Ints, longest: int, name: str) -> Ints:

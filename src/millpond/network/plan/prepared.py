@@ -98,7 +98,7 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
         if use.window is not None and use.window.grows:
             if bound.unsure is not None:  # what it selects is not known here
                 raise bound.unsure
-            _check_growing(use, bound.tree, len(bound.uses), catalog, sql)
+            _check_growing(use, bound, catalog, sql)
     if query.each_row:
         _check_one_order(streams, sql)
     streams = tuple(_within_history(use, catalog) for use in streams)
@@ -221,17 +221,17 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
         )
 
 
-def _check_growing(use: Use, tree: exp.Expr, uses: int, catalog: Catalog, sql: str) -> None:
+def _check_growing(use: Use, bound: Bound, catalog: Catalog, sql: str) -> None:
     """Over a window that only grows, nothing can be kept but running aggregates; and its rows must be there to begin anew."""
     table, window = use.table, use.window
     assert isinstance(table, StreamingTable)
     found: object
-    if uses > 1:
+    if len(bound.uses) > 1:
         found = Refusal("it reads other tables too")
     elif not isinstance(window, UnboundedWindow):
         found = Refusal(f"it is {window}, not [UNBOUNDED]")
     else:
-        found = running_shape(tree, use.columns)
+        found = running_shape(bound.tree, use.columns, bound.functions)
     if isinstance(found, Refusal):
         raise _grows(use, found.reason, sql)
     is_result = table.name in catalog.queries
@@ -249,7 +249,7 @@ def _grows(use: Use, reason: str, sql: str) -> UnsupportedSql:
         f'the window of "{use.alias}" grows without bound',
         detail=f"All rows it will ever hold would have to be kept in memory: {reason}.",
         hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
-        " or [UNBOUNDED] with GROUP BY and aggregates of integer columns.",
+        " or [UNBOUNDED] with COUNT, SUM, AVG, MIN and MAX of numbers.",
         sql=sql,
     )
 

@@ -11,12 +11,9 @@ from sqlglot import exp
 from millpond.network.aggregates.shape import Item, M, Shape
 from millpond.network.plan.clauses import Refusal, group_keys, only
 from millpond.network.plan.prepared import Prepared
+from millpond.network.plan.values import Values, shown
 from millpond.query.instant import names_instant
-from millpond.schema import DataType
-from millpond.sql.translate import NotOnDuckDB, types_on_duckdb
 from millpond.windows.base import Window
-
-_NOT_OF_A_ROW = (exp.AggFunc, exp.Query, exp.Window, exp.Explode, exp.Star)
 
 
 @dataclass(frozen=True)
@@ -25,45 +22,6 @@ class Grouping(Generic[M]):
 
     shape: Shape[M]
     values: Mapping[str, exp.Expr]
-
-
-class Values:
-    """The values of a row that a query names, and their types."""
-
-    def __init__(self, prepared: Prepared, tree: exp.Select) -> None:
-        self.nodes: dict[str, exp.Expr] = {}
-        self._prepared = prepared
-        self._tree = tree
-
-    def name(self, node: exp.Expr) -> str | None:
-        """The name of a value; None if it is not one of a row."""
-        if node.find(*_NOT_OF_A_ROW) is not None or not any(node.find_all(exp.Column)):
-            return None
-        if any(f.kind != "scalar" for f in self._prepared.bound.functions.values()):
-            return None
-        name = node.name if isinstance(node, exp.Column) else f"_{node.sql(dialect='spark')}"
-        self.nodes.setdefault(name, node)
-        return name
-
-    def type(self, name: str) -> DataType | None:
-        """None if DuckDB cannot compute it as Spark would."""
-        node = self.nodes[name]
-        columns = self._prepared.streams[0].columns
-        if isinstance(node, exp.Column):
-            return columns.find(name, "it").type if name in columns else None
-        rows = ungrouped(self._tree, {name: node})
-        try:
-            return types_on_duckdb(rows, self._prepared.bound.functions)[0]
-        except NotOnDuckDB:
-            return None
-
-
-def ungrouped(tree: exp.Select, nodes: Mapping[str, exp.Expr]) -> exp.Select:
-    """The rows whose groups are asked for: their values, by their names, under the same conditions."""
-    copy = tree.copy()
-    copy.set("group", None)
-    copy.set("expressions", [exp.alias_(node.copy(), name, quoted=True) for name, node in nodes.items()])
-    return copy
 
 
 def grouping_of(
@@ -86,7 +44,7 @@ def grouping_of(
     keys = group_keys(tree)
     if isinstance(keys, Refusal):
         return keys
-    values = Values(prepared, tree)
+    values = Values(tree, prepared.streams[0].columns, prepared.bound.functions)
     groups = []
     for key in keys:
         name = values.name(key)
@@ -104,12 +62,6 @@ def grouping_of(
         return Refusal("it has no aggregates")
     shape = Shape(tuple(dict.fromkeys(groups)), tuple(items))
     return Grouping(shape, {name: values.nodes[name] for name in shape.names})
-
-
-def shown(node: exp.Expr) -> str:
-    """An expression as the user wrote it, as far as that is known."""
-    plain = node.copy().transform(lambda n: exp.column(n.name) if isinstance(n, exp.Column) else n)
-    return plain.sql(dialect="spark")
 
 
 def by_time(window: Window | None) -> bool:

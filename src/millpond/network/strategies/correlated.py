@@ -12,7 +12,7 @@ from millpond.network.aggregates.correlated import CorrelatedMeasure, Correlatio
 from millpond.network.aggregates.shape import Item
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
-from millpond.network.plan.shapes import Values, shown
+from millpond.network.plan.values import Values, shown
 from millpond.network.strategies.parts.summarised import SummaryStrategy
 from millpond.query.correlated import End
 from millpond.query.exact import correlated_of

@@ -410,6 +410,7 @@ _WRITTEN_TIME = (
 )
 # DuckDB rounds where Spark truncates; a TIMESTAMP's seconds count from 1970 rounded down (as whole numbers: a DOUBLE cannot hold
 # all microseconds).
+_SECONDS = "CAST((epoch_us({x}) - (epoch_us({x}) % 1000000 + 1000000) % 1000000) // 1000000 AS {to})"
 _CASTS = {
     ("INTEGER", "INTEGER"): _PLAIN,
     ("INTEGER", "STRING"): _PLAIN,
@@ -424,10 +425,7 @@ _CASTS = {
     ("DATE", "STRING"): _WRITTEN_DATE,
     ("TIMESTAMP", "DATE"): _PLAIN,
     ("TIMESTAMP", "STRING"): _WRITTEN_TIME,
-    (
-        "TIMESTAMP",
-        "INTEGER",
-    ): "CAST((epoch_us({x}) - (epoch_us({x}) % 1000000 + 1000000) % 1000000) // 1000000 AS {to})",
+    ("TIMESTAMP", "INTEGER"): _SECONDS,
 }
 
 # What both engines read alike; anything else (blanks, points, letters, too many digits) is left to Spark.

@@ -178,7 +178,7 @@ class GroupedStrategy(Strategy):
         assert groups is not None
         if came is not None:
             groups.take_in(*came)
-        content = groups.content()
+        content = self._content(groups)
         self.cost.evaluations += 1
         self._quiet = not content.num_rows
         return self._stamped(content, np.full(content.num_rows, instant))
@@ -194,10 +194,14 @@ class GroupedStrategy(Strategy):
         for rank in range(len(self._rows.times)):
             first, end = np.searchsorted(ranks, [rank, rank + 1])
             groups.take_in(values.slice(first, end - first), ranks[first:end])
-            content = groups.content()
+            content = self._content(groups)
             self.cost.evaluations += 1
             parts.append(self._stamped(content, np.full(content.num_rows, rank)))
         return pa.concat_tables(parts)
+
+    def _content(self, groups: GroupState) -> pa.Table:
+        """The result: what the groups have."""
+        return groups.content()
 
     def _send_up_to_failure(self, begin: int, frontier: int) -> tuple[pa.Table | None, int]:
         """What is sent at the instants before the one that fails, and that one."""
