@@ -17,7 +17,7 @@ def demo(
     """See it work: Linear Road, small and live.
 
     Eight minutes of an expressway's traffic with an accident and tolls are generated, answered on a live screen, validated and
-    reported. The exit code is 1 if an answer is wrong or late.
+    reported. The exit code is 1 if an answer is wrong; on a busy machine some may be late, which is told.
     """
     from linear_road.demo import run_demo
 
