@@ -79,7 +79,37 @@ def owners() -> pa.Table:
     return pa.table(dict(zip(("vid", "owner", "since"), columns, strict=True)))
 
 
-TABLES = {"posreports": posreports, "readings": readings, "criticalsegs": criticalsegs, "owners": owners}
+def _keyed(column: str, keys: list[int | None], values: list[int]) -> pa.Table:
+    return pa.table({"k": pa.array(keys, pa.int32()), column: pa.array(values, pa.int32())})
+
+
+def n() -> pa.Table:
+    return _keyed("x", [1, 2, 3, None], [10, 20, 30, 40])
+
+
+def m() -> pa.Table:
+    return _keyed("y", [2, 3, 4, None], [200, 300, 400, 500])
+
+
+def o() -> pa.Table:
+    return _keyed("z", [1, 4, 5, None], [1000, 4000, 5000, 6000])
+
+
+def z() -> pa.Table:
+    """Both zeros, NaN and NULL, each in a row of its own."""
+    return pa.table({"d": pa.array([0.0, -0.0, 1.0, NAN, None]), "i": pa.array([1, 2, 3, 4, 5], pa.int32())})
+
+
+def e() -> pa.Table:
+    """No rows."""
+    kinds = {"a": pa.int32(), "b": pa.int32(), "s": pa.string(), "d": pa.float64()}
+    return pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
+
+
+TABLES = {
+    **{"posreports": posreports, "readings": readings, "criticalsegs": criticalsegs, "owners": owners},
+    **{"n": n, "m": m, "o": o, "z": z, "e": e},
+}
 
 # Spark's types, as millpond's catalog writes them.
 SCHEMA: dict[str, dict[str, str]] = {
@@ -95,4 +125,9 @@ SCHEMA: dict[str, dict[str, str]] = {
     },
     "criticalsegs": {"seg": "INT", "name": "STRING"},
     "owners": {"vid": "INT", "owner": "STRING", "since": "DATE"},
+    "n": {"k": "INT", "x": "INT"},
+    "m": {"k": "INT", "y": "INT"},
+    "o": {"k": "INT", "z": "INT"},
+    "z": {"d": "DOUBLE", "i": "INT"},
+    "e": {"a": "INT", "b": "INT", "s": "STRING", "d": "DOUBLE"},
 }

@@ -40,6 +40,13 @@ STATEMENTS = [
     "SELECT seg FROM posreports a JOIN criticalsegs b USING (seg) WHERE seg = 1",
     "SELECT t.p FROM criticalsegs AS t(p, q)",
     "SELECT * FROM criticalsegs, LATERAL (SELECT * FROM owners LIMIT 1)",
+    "SELECT n.k FROM n EXCEPT SELECT k FROM m ORDER BY n.k",
+    "SELECT * FROM n JOIN (m FULL JOIN o USING (k)) USING (k)",
+    "FROM n SELECT k WHERE k > 1",
+    "VALUES (1, 'a'), (2, 'b')",
+    "TABLE n",
+    "SELECT id FROM range(3)",
+    "SELECT count(*) FROM n, n",
     "SELECT -128Y, 1L, 1.5BD, 2e3, X'ff', r'\\n', 'it''s'",
 ]
 
@@ -116,6 +123,20 @@ def test_hidden_columns_are_seen_only_where_they_are_named(pond: millpond.Pond) 
     for what in ("SELECT _seq FROM posreports NATURAL JOIN posreports b", "SELECT _seq, array(*) FROM posreports"):
         with pytest.raises(millpond.UnsupportedSql, match="is not supported in a query that names _seq or PREV"):
             pond.sql(what)
+
+
+def test_a_star_beside_a_relation_of_another_place_shows_all_of_it_and_nothing_hidden(pond: millpond.Pond) -> None:
+    tables = pond.sql("SELECT name FROM millpond.tables").arrow().num_rows
+    assert pond.sql("SELECT count(DISTINCT struct(*)) FROM millpond.tables").rows() == [(tables,)]
+    beside = pond.sql("SELECT * FROM millpond.tables, criticalsegs LIMIT 1").arrow().column_names
+    assert beside[:2] == ["name", "kind"]
+    assert beside[-2:] == ["seg", "name"]
+    assert "_seq" not in beside
+
+
+def test_pivot_that_spark_refuses_is_told_in_its_words(pond: millpond.Pond) -> None:
+    with pytest.raises(millpond.EngineError, match="UNRESOLVED_COLUMN"):
+        pond.sql("SELECT nothing FROM (SELECT seg, spd FROM posreports) PIVOT (sum(spd) FOR seg IN (1, 2))")
 
 
 def test_what_neither_understands_is_our_error(pond: millpond.Pond) -> None:

@@ -19,6 +19,11 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
+from millpond.catalog import Catalog, StandardTable
+from millpond.errors import SqlError
+from millpond.query.binding.bind import bind
+from millpond.query.local import with_relations
+from millpond.schema import Schema
 from millpond.sql.dialect import read_tree, tokenize
 from millpond.sql.naming import name_outputs, spell_outputs
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark, to_duckdb
@@ -27,9 +32,13 @@ from tests.corpus.compare import assert_same, normal_type
 from tests.corpus.tables import SCHEMA, TABLES
 
 CORPUS = load_corpus()
-
-
+_FORMS = {case.sql for case in CORPUS if case.file == "forms"}
 _SCHEMA = MappingSchema(SCHEMA, dialect="spark")
+
+
+_CATALOG = Catalog(
+    standard={name: StandardTable(name, Schema.of(columns.items()), name) for name, columns in SCHEMA.items()}
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +86,26 @@ def analysed(sql: str) -> exp.Expression:
 
 
 def translate(sql: str) -> str:
-    """The DuckDB text; what sqlglot cannot resolve is for Spark to judge, like what is refused."""
+    """The DuckDB text; what cannot be resolved is for Spark to judge, like what is refused."""
+    if sql in _FORMS:
+        return _bound(sql)
     try:
         tree = analysed(sql)
     except Exception as error:
         raise NotOnDuckDB(f"sqlglot: {error}") from error
     return to_duckdb(tree)
+
+
+def _bound(sql: str) -> str:
+    """A form of a query is understood when names are resolved, and not by sqlglot alone."""
+    try:
+        bound = bind(read_tree(sql, tokenize(sql)), _CATALOG, sql)
+    except SqlError as error:
+        raise NotOnDuckDB(f"it cannot be bound: {error}") from error
+    if bound.unnamed is not None:
+        raise NotOnDuckDB(f"only Spark knows the name of column {bound.unnamed}")
+    relations = [f'{use.name} AS (SELECT * FROM "{use.table.name}")' for use in bound.uses.values()]
+    return with_relations(relations, to_duckdb(bound.tree))
 
 
 def run_local(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
@@ -130,5 +153,6 @@ def test_zoned_timestamps_give_the_same(
 
 
 def test_most_of_the_corpus_runs_on_duckdb() -> None:
-    assert len(CORPUS) >= 180
-    assert sum(case.where == "duckdb" for case in CORPUS) >= 0.85 * len(CORPUS)
+    common = [case for case in CORPUS if case.file != "forms"]  # that file has what is rare
+    assert len(common) >= 180
+    assert sum(case.where == "duckdb" for case in common) >= 0.85 * len(common)

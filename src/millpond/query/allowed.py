@@ -90,12 +90,13 @@ _CALLS: Final = frozenset({exp.Anonymous, exp.AnonymousAggFunc, exp.CurrentTimes
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in a query: kinds of nodes, and whether it has names that matter."""
+    """What is in a query: kinds of nodes, whether it has names that matter, and whether it has a `*` that stands for columns."""
 
     kinds: frozenset[type[exp.Expr]]
     row_numbers: bool
     bare_calls: bool
     """Whether a column has a name that Spark takes for a call without parentheses, if there is no such column."""
+    stars: bool
 
     @property
     def calls(self) -> bool:
@@ -111,7 +112,7 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
     """
     waiting: list[exp.Expr] = [tree]
     kinds: set[type[exp.Expr]] = set()
-    row_numbers = bare_calls = False
+    row_numbers = bare_calls = stars = False
     while waiting:
         node = waiting.pop()
         kind = node.__class__
@@ -127,6 +128,8 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
             name = node.name.lower()
             row_numbers = row_numbers or name == SEQ
             bare_calls = bare_calls or name in REFUSED
+        elif kind is exp.Star:
+            stars = stars or not isinstance(node.parent, exp.Count)
         elif kind is exp.Table:
             _check_table(node, sql)
         elif kind is exp.Collate:
@@ -139,7 +142,7 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
                 span=span_of(node.expression),
             )  # fmt: skip
         waiting.extend(node.iter_expressions(reverse=True))  # so that errors are told in the order of the text
-    return Contents(frozenset(kinds), row_numbers, bare_calls)
+    return Contents(frozenset(kinds), row_numbers, bare_calls, stars)
 
 
 def check_bare_names(tree: exp.Expr, sql: str) -> None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millpond.arrow import arrow_schema
-from millpond.errors import EngineError, LimitExceeded, MillpondError
+from millpond.errors import EngineError, LimitExceeded, MillpondError, UnsupportedSql
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant, written_instant
@@ -100,8 +100,9 @@ def _answered(
                 detail="A result may take half of it.",
                 hint="Ask for fewer rows or columns, or raise setting spark_memory before Spark starts.",
             ) from error
-        if bound.unsure is not None and _is_refusal(error):
-            raise bound.unsure from error
+        unsure = bound.unsure
+        if unsure is not None and not isinstance(unsure, UnsupportedSql) and _is_refusal(error):
+            raise unsure from error
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
         raise

@@ -109,7 +109,8 @@ def make_plan(
         check()
         snapshot = shelf.snapshot(use)
         if snapshot is None:
-            inputs[name] = Fetched(shelf.fetch(use, used_columns(bound, use), bounds[name]))
+            columns = use.columns.names if bound.stars else used_columns(bound, use)
+            inputs[name] = Fetched(shelf.fetch(use, list(columns), bounds[name]))
         else:
             if snapshot.since is not None:
                 low = bounds[name].low
@@ -133,6 +134,8 @@ def make_plan(
             raise bound.unsure
     elif engine != "spark":
         try:
+            if bound.unnamed is not None and bound.text is not None and bound.shows_names and not bound.functions:
+                raise NotOnDuckDB(f"only Spark knows the name of column {bound.unnamed}, which has none")
             text = to_duckdb(ordered(bound).tree, bound.functions, check)
         except NotOnDuckDB as refusal:
             if bound.functions:

@@ -17,11 +17,11 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parser import SENTINEL_NONE
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, nearest
 from millpond.schema import SEQ
+from millpond.sql.calls import CallParser
 from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, value_as_name
 from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
 from millpond.sql.query_text import QUERY_TEXT, QueryText
@@ -35,6 +35,7 @@ __all__ = [
     "OF_CONDITION",
     "ORIGINAL_NAME",
     "Millpond",
+    "WHOLE_TABLE",
     "WINDOW",
     "WINDOW_SPAN",
     "read_tree",
@@ -46,6 +47,7 @@ T = TypeVar("T")
 
 WINDOW = "window"  # keys in the meta of an exp.Table
 WINDOW_SPAN = "window_span"
+WHOLE_TABLE = "whole_table"  # it was written TABLE t
 OF_CONDITION = (
     "of_condition"  # in the meta of a call f(y WHERE condition, ...): its first two arguments are y and the condition
 )
@@ -81,21 +83,21 @@ def _conditional(name: str) -> Callable[[MillpondParser], exp.Expr]:
     return lambda parser: parser.parse_conditional(name)
 
 
-class MillpondParser(SparkParser):
+class MillpondParser(CallParser):
     """Spark's parser, which also reads windows and conditions in calls, and is strict where sqlglot forgives."""
 
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
-        **SparkParser.FUNCTION_PARSERS,
+        **CallParser.FUNCTION_PARSERS,
         **PARSERS,
         **{name: _conditional(name) for name in CORRELATED},
     }
 
     # `... WITH CUBE UNION (SELECT ...)` calls nothing; elsewhere UNION is the name of a type.
-    FUNC_TOKENS: ClassVar[set[TokenType]] = SparkParser.FUNC_TOKENS - {TokenType.UNION}
+    FUNC_TOKENS: ClassVar[set[TokenType]] = CallParser.FUNC_TOKENS - {TokenType.UNION}
 
     # Spark does not know this name, and here it is a function of its own, not another name of APPROX_COUNT_DISTINCT.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
-        **{name: made for name, made in SparkParser.FUNCTIONS.items() if name != "APPROX_DISTINCT"},
+        **{name: made for name, made in CallParser.FUNCTIONS.items() if name != "APPROX_DISTINCT"},
         **FUNCTIONS,
     }
 
@@ -127,7 +129,10 @@ class MillpondParser(SparkParser):
 
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:
         if self._curr.token_type is not FOLDED:
-            return super()._parse_value(values)
+            if not values or self._curr.token_type is TokenType.L_PAREN:
+                return super()._parse_value(values)
+            bare = self._parse_disjunction()  # without an alias, which is the list's
+            return None if bare is None else self.expression(exp.Tuple(expressions=[bare]))
         rows = LiteralRows.read(self._curr)
         if rows is None or not rows.is_separable:
             self.raise_error("Expected rows of one kind")  # the text is then read as a whole
@@ -162,7 +167,36 @@ class MillpondParser(SparkParser):
         self._advance(cursor.index - self._index)
         return this
 
+    # `TABLE t` is a query: SELECT * FROM t.
+
+    def _parse_statement(self) -> exp.Expr | None:
+        return self._parse_select() if self._at_table() else super()._parse_statement()
+
+    def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if not self._at_table():
+            return super()._parse_select_query(*args, **kwargs)
+        self._advance()
+        table = self._parse_bracket(self._parse_table_parts())
+        assert table is not None
+        table.meta[WHOLE_TABLE] = True
+        query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
+        found = self._parse_query_modifiers(query)
+        return self._parse_set_operations(found) if kwargs.get("parse_set_operation", True) else found
+
+    def _parse_set_operations(self, this: exp.Expr | None) -> exp.Expr | None:
+        # Spark reads ORDER BY and LIMIT at the end of the whole only; a side that has its own stands in parentheses.
+        ended = isinstance(this, exp.Select) and any(this.args.get(key) for key in ("order", "limit", "offset"))
+        if ended and self._curr.token_type in self.SET_OPERATIONS:
+            self.raise_error("Expected parentheses around a query with ORDER BY or LIMIT")
+        return super()._parse_set_operations(this)
+
+    def _at_table(self) -> bool:
+        names = (TokenType.VAR, TokenType.IDENTIFIER)
+        return self._curr.token_type is TokenType.TABLE and self._next.token_type in names
+
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if self._at_table():
+            return self._parse_select()
         table = super()._parse_table(*args, **kwargs)
         if self._curr.token_type is TokenType.L_BRACKET:
             raise SqlSyntaxError(

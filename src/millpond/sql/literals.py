@@ -16,6 +16,7 @@ the same to Spark, DuckDB and us. Whoever cannot read a folded text reads the wh
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -178,15 +179,39 @@ def _rows(sql: str, place: int) -> re.Match[str] | None:
 
 
 def check_numbers(sql: str, tokens: Sequence[Token]) -> None:
-    """Refuse numbers that the tokenizer takes and nobody can read: `1e`, `.1.`."""
+    """Refuse numbers that the tokenizer takes and nobody can read: `1e`, `.1.`, `1e309`, `128Y`."""
     before: Token | None = None
-    for token in tokens:
+    for place, token in enumerate(tokens):
         if token.token_type is TokenType.NUMBER:
             pointed = before is not None and before.token_type is TokenType.DOT and before.end + 1 == token.start
             if not _NUMBER.fullmatch(token.text) or (pointed and "." in token.text):
                 start = before.start if pointed and before is not None else token.start
                 raise SqlSyntaxError("number cannot be read", sql=sql, span=Span(start, token.end + 1))
+            if "e" in token.text.lower() and math.isinf(float(token.text)):
+                detail = "The largest DOUBLE is 1.7976931348623157E308."
+                raise SqlSyntaxError(
+                    "number is too large", detail=detail, sql=sql, span=Span(token.start, token.end + 1)
+                )
+            _check_suffix(sql, tokens, place)
         before = token
+
+
+_ENDS = {TokenType.TINYINT: 2**7, TokenType.SMALLINT: 2**15, TokenType.BIGINT: 2**63}
+
+
+def _check_suffix(sql: str, tokens: Sequence[Token], place: int) -> None:
+    """`128Y` is no TINYINT, and `-128Y` is one."""
+    kind = tokens[place + 2].token_type if place + 2 < len(tokens) else None
+    if kind not in _ENDS or tokens[place + 1].token_type is not TokenType.DCOLON:
+        return
+    token = tokens[place]
+    written = sql[tokens[place + 1].start : tokens[place + 1].start + 2] == "::"
+    if written or not token.text.isdigit():
+        return
+    negative = place > 0 and tokens[place - 1].token_type is TokenType.DASH
+    if int(token.text) >= _ENDS[kind] + negative:
+        name = kind.name
+        raise SqlSyntaxError(f"number does not fit {name}", sql=sql, span=Span(token.start, tokens[place + 2].end + 1))
 
 
 # -- IN -----------------------------------------------------------------------------------------------------------------

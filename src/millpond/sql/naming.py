@@ -1,87 +1,147 @@
-"""Column names: the same on both engines, and where it can be said simply, the ones Spark itself would give.
+"""Column names: those that Spark itself would give, on both engines.
 
-Spark names an unnamed output after its expression (`sum(spd)`, `(a + 1)`, `count(1)`) and keeps the spelling of the
-query (`SELECT VID` gives `VID`). sqlglot's `qualify` would call it `_col_0` and lower-case it. So:
+Spark names an unnamed output after its expression (`sum(spd)`, `(a + 1)`, `count(1)`: see `spark_names`) and keeps the
+spelling of the query (`SELECT VID` gives `VID`). sqlglot's `qualify` would call it `_col_0` and lower-case it. So:
 
-- `name_outputs`, before `qualify`, writes an alias behind every unnamed output; a tree treated so has the same names on
-  any engine, whatever the engine would have chosen;
-- `spell_outputs`, after `qualify`, puts the spelling back on the names the user will see.
+- `name_outputs`, before `qualify`, writes an alias behind every unnamed output;
+- `spell_outputs`, after `qualify`, puts the spelling back on the names the user will see;
+- `only_spark_names`, when types are known, says whether there is a name that only Spark can give. Such a query goes to Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from millpond.sql.literal_names import NoName
+from millpond.sql.moments import MOMENT, Moments
+from millpond.sql.spark_names import CALL, DATED, describe
 
 _SPELLING = "spelling"
-
-_INFIX: dict[type[exp.Expr], str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.IntDiv: "div",
-    exp.EQ: "=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.And: "AND",
-    exp.Or: "OR",
-    exp.NullSafeEQ: "<=>",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-}
-_FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Count: "count",
-    exp.Abs: "abs",
-    exp.Upper: "upper",
-    exp.Lower: "lower",
-    exp.Length: "length",
-    exp.Coalesce: "coalesce",
-    exp.Greatest: "greatest",
-    exp.Least: "least",
-    exp.Concat: "concat",
-    exp.Sqrt: "SQRT",
-}
+_MADE_UP = "made_up"  # in the meta of a name that nobody wrote: 'sure', or 'unsure' if Spark may choose another
+_ASIDE = "aside"  # in the meta of such a name: words in its expression that may be aliases of other outputs
 
 
-def name_outputs(query: exp.Expr) -> exp.Expr:
-    """Give every unnamed output of every SELECT in `query` a name, in place; run it on both engines' trees.
+def name_outputs(query: exp.Expr, moments: Mapping[str, Mapping[str, str]] | None = None) -> exp.Expr:
+    """Give every unnamed output of every SELECT in `query` a name, in place; run it on both engines' trees. `moments` are
+    those columns of tables that are dates or timestamps, by table, each with the one it is.
 
-    >>> from sqlglot import parse_one
-    >>> name_outputs(parse_one("SELECT VID, count(*), spd + 1 FROM p", read="spark")).sql("spark")
+    >>> from millpond.sql.dialect import read_tree, tokenize
+    >>> text = "SELECT VID, count(*), spd + 1 FROM p"
+    >>> name_outputs(read_tree(text, tokenize(text))).sql("spark")
     'SELECT VID AS VID, COUNT(*) AS `count(1)`, spd + 1 AS `(spd + 1)` FROM p'
     """
     for node in list(query.find_all(exp.Select, exp.Values)):
         if isinstance(node, exp.Values):
             _name_values(node)
             continue
-        for projection in node.expressions:
+        if moments:
+            _note_moments(node, moments)
+        aliases: set[str] = set()
+        for place, projection in enumerate(node.expressions, 1):
             if isinstance(projection, exp.Alias):
                 identifier = projection.args["alias"]
                 identifier.meta[_SPELLING] = identifier.name
+                aliases.add(identifier.name.lower())
             elif not projection.is_star and not isinstance(projection, exp.Aliases):
-                name = _describe(_under_casts(projection))
-                plain = name.isidentifier() and name.isascii()
-                identifier = exp.to_identifier(name, quoted=not plain)
-                identifier.meta[_SPELLING] = name
+                identifier = _made_up(projection, place)
+                identifier.meta[_ASIDE] = _aside(projection, aliases)
                 projection.replace(exp.Alias(this=projection.copy(), alias=identifier))
     return query
+
+
+def _note_moments(select: exp.Expr, moments: Mapping[str, Mapping[str, str]]) -> None:
+    source = select.args.get("from_")
+    found = [source.this, *(join.this for join in select.args.get("joins") or ())] if source is not None else []
+    tables = {table.alias_or_name.lower(): moments[table.name] for table in found if table.name in moments}
+    if not tables:
+        return
+    for projection in select.expressions:
+        for column in projection.find_all(exp.Column):
+            of = [tables.get(column.table.lower(), {})] if column.table else list(tables.values())
+            kind = next((each[column.name.lower()] for each in of if column.name.lower() in each), None)
+            if kind is not None and column.parent_select is select:
+                column.meta[MOMENT] = kind
+
+
+def _made_up(projection: exp.Expr, place: int) -> exp.Identifier:
+    made_up = "sure"
+    try:
+        name = describe(_under_casts(projection))
+    except (NoName, RecursionError):
+        name = ""
+    if not name:
+        made_up = "unsure"
+        name = f"col{place}" if projection.find(exp.Query) is not None else projection.sql("spark", comments=False)
+    plain = name.isidentifier() and name.isascii()
+    identifier = exp.to_identifier(name, quoted=not plain)
+    identifier.meta.update({_SPELLING: name, _MADE_UP: made_up})
+    return identifier
 
 
 def _under_casts(node: exp.Expr) -> exp.Expr:
     """A column behind casts lends them its name."""
     inner = node
-    while isinstance(inner, (exp.Cast, exp.TryCast)) and not inner.args.get("safe"):
+    while isinstance(inner, (exp.Cast, exp.TryCast)):
         inner = inner.this
     return inner if isinstance(inner, exp.Column) else node
+
+
+def _aside(projection: exp.Expr, aliases: set[str]) -> list[str]:
+    if not aliases or isinstance(projection, exp.Column):
+        return []
+    found = {column.name.lower() for column in projection.find_all(exp.Column) if not column.table}
+    return sorted(found & aliases)
+
+
+def only_spark_names(scopes: Sequence[Scope]) -> str | None:
+    """A name of an output in a resolved query that only Spark can give; None if there is none."""
+    moments = Moments(scopes)
+    for scope in scopes:
+        select = scope.expression
+        if not isinstance(select, exp.Select) or scope.is_subquery:  # nobody sees the names of a value or of an IN
+            continue
+        for projection in select.expressions:
+            identifier = projection.args.get("alias") if isinstance(projection, exp.Alias) else None
+            made_up = identifier.meta_get(_MADE_UP) if isinstance(identifier, exp.Identifier) else None
+            if made_up == "unsure" or (made_up is not None and not _is_sure(projection, moments)):
+                return str(projection.args["alias"].meta[_SPELLING])
+    return None
+
+
+def _is_sure(alias: exp.Alias, moments: Moments) -> bool:
+    """Whether what a name was made of still means the same, now that types and tables are known."""
+    aside = alias.args["alias"].meta_get(_ASIDE)
+    if aside and not {column.name.lower() for column in alias.find_all(exp.Column)}.issuperset(aside):
+        return False  # Spark writes lateralAliasReference(...)
+    for node in alias.this.find_all(exp.Add, exp.Sub, exp.Query):
+        if isinstance(node, exp.Query):
+            if _is_correlated(node):
+                return False
+        elif _is_dated(node, moments) != bool(node.meta_get(DATED)) or (node.meta_get(DATED) and _in_call(node)):
+            return False  # Spark writes date_add(...), or leaves out the brackets
+    return True
+
+
+def _is_dated(node: exp.Add | exp.Sub, moments: Moments) -> bool:
+    return bool(moments.kind(node.this) or moments.kind(node.expression))
+
+
+def _in_call(node: exp.Expr) -> bool:
+    """Whether it is in a call, whose name was noted when types were not known."""
+    parent = node.parent
+    while parent is not None and not isinstance(parent, exp.Select):
+        if parent.meta_get(CALL) is not None:
+            return True
+        parent = parent.parent
+    return False
+
+
+def _is_correlated(query: exp.Expr) -> bool:
+    own = {source.alias_or_name for source in query.find_all(exp.Table, exp.Subquery, exp.CTE, exp.Values)}
+    return any(column.table not in own for column in query.find_all(exp.Column))
 
 
 def _name_values(node: exp.Values) -> None:
@@ -92,62 +152,6 @@ def _name_values(node: exp.Values) -> None:
     first = node.expressions[0]
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     alias.set("columns", [exp.to_identifier(f"col{i}") for i in range(1, width + 1)])
-
-
-def _describe(node: exp.Expr) -> str:
-    """Spark's name for an expression; for the rarer ones, its SQL text."""
-    kind = node.__class__
-    if isinstance(node, exp.Column):
-        return node.name
-    if isinstance(node, exp.Literal):
-        return str(node.this)
-    if isinstance(node, exp.Paren):
-        return _describe(node.this)
-    if isinstance(node, exp.Null):
-        return "NULL"
-    if isinstance(node, exp.Boolean):
-        return "true" if node.this else "false"
-    if isinstance(node, exp.Neg):
-        inner = _describe(node.this)
-        return f"-{inner}" if isinstance(node.this, exp.Literal) else f"(- {inner})"
-    if kind in _INFIX:
-        return f"({_describe(node.this)} {_INFIX[kind]} {_describe(node.expression)})"
-    if isinstance(node, exp.NEQ):
-        return f"(NOT ({_describe(node.this)} = {_describe(node.expression)}))"
-    if isinstance(node, exp.Not):
-        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
-            return f"({_describe(node.this.this)} IS NOT NULL)"
-        return f"(NOT {_describe(node.this)})"
-    if isinstance(node, exp.Is):
-        return f"({_describe(node.this)} IS {_describe(node.expression)})"
-    if isinstance(node, (exp.Cast, exp.TryCast)) and not node.args.get("safe"):
-        return f"CAST({_describe(node.this)} AS {node.to.sql('spark')})"
-    if isinstance(node, exp.Case):
-        return _describe_case(node)
-    if kind in _FUNCTIONS:
-        return f"{_FUNCTIONS[kind]}({', '.join(_arguments(node))})"
-    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
-        return f"{node.name.lower()}({', '.join(_describe(each) for each in node.expressions)})"
-    return node.sql("spark")
-
-
-def _describe_case(node: exp.Case) -> str:
-    if node.this is not None:
-        return node.sql("spark")
-    branches = [f"WHEN {_describe(each.this)} THEN {_describe(each.args['true'])}" for each in node.args["ifs"]]
-    default = node.args.get("default")
-    tail = f" ELSE {_describe(default)}" if default is not None else ""
-    return f"CASE {' '.join(branches)}{tail} END"
-
-
-def _arguments(node: exp.Expr) -> list[str]:
-    first = node.this
-    if isinstance(first, exp.Star):
-        return ["1"]
-    if isinstance(first, exp.Distinct):
-        return ["DISTINCT " + ", ".join(_describe(each) for each in first.expressions)]
-    children = ([first] if first is not None else []) + list(node.args.get("expressions") or ())
-    return [_describe(child) for child in children]
 
 
 def spell_outputs(query: exp.Expr, tables: Mapping[str, Iterable[str]]) -> exp.Expr:

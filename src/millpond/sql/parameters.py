@@ -28,7 +28,7 @@ from millpond.sql.dialect import tokenize
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
-_TAKING = ("SELECT", "WITH", "VALUES", "(", "INSERT", "UPDATE", "DELETE", "EXPLAIN")
+_TAKING = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(", "INSERT", "UPDATE", "DELETE", "EXPLAIN")
 _BEHIND_VALUE = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.STRING)
 _TYPES = "None, bool, int, float, str, bytes, Decimal, date, datetime"
 _HINT = "Give the values too: db.sql(text, [1, 'a']) for ?, db.sql(text, {'name': 1}) for :name."

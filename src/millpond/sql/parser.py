@@ -34,7 +34,7 @@ LATER_CREATES = ("PROCEDURE",)
 SHORTENED = ("QUERY", "VIEW", "MATERIALIZED")
 # Spark's own, which a pond does not have.
 REFUSED = ("MERGE", "TRUNCATE", "USE", "SET", "RESET", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
-           "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "FROM", "TABLE", "REPLACE",
+           "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "REPLACE",
            "COPY", "OPTIMIZE", "VACUUM", "DECLARE", "EXECUTE")  # fmt: skip
 REFUSED_CREATES = ("OR", "TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL", "DATABASE", "SCHEMA", "UNIQUE", "CATALOG")
 SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS")
@@ -204,6 +204,8 @@ StatementReader.STATEMENTS = {
     "SELECT": StatementReader.select,
     "WITH": StatementReader.select,
     "VALUES": StatementReader.select,
+    "TABLE": StatementReader.select,
+    "FROM": StatementReader.select,
     "(": StatementReader.select,
     "INSERT": StatementReader.insert,
     "UPDATE": StatementReader.update,

@@ -456,7 +456,6 @@ def test_syntax_errors(text: str, underlined: str, expected: str) -> None:
         ("WITH x AS (SELECT 1) INSERT INTO t SELECT 1", "WITH", "WITH before INSERT is not supported|"
          "Hint: Put it inside: INSERT INTO t WITH ... SELECT."),
         ("SELECT a INTO u FROM t", "u", "INTO in a query is not supported"),
-        ("FROM t SELECT a", "FROM", "FROM is not supported"),
     ],
 )  # fmt: skip
 def test_unsupported(text: str, underlined: str, expected: str) -> None:

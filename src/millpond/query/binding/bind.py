@@ -21,10 +21,12 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from millpond.catalog import Catalog, Function
-from millpond.errors import MillpondError, SqlError, UnknownName, UnsupportedSql
+from millpond.errors import MillpondError, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
+from millpond.query.binding.clauses import check_clauses
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
+from millpond.query.binding.forms import as_query, name_sources, rename_columns
 from millpond.query.binding.functions import ORDERED, name_functions, order_aggregates
 from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
@@ -36,7 +38,7 @@ from millpond.query.binding.uses import Bound, Use
 from millpond.query.exact import make_exact
 from millpond.query.system_names import SystemTable
 from millpond.sql.dialect import Millpond, span_of
-from millpond.sql.naming import name_outputs, spell_outputs
+from millpond.sql.naming import name_outputs, only_spark_names, spell_outputs
 from millpond.sql.sizes import check_growth
 
 _RENAMING = frozenset({exp.Pivot, exp.PivotAlias, exp.Lateral, exp.Aliases})
@@ -60,7 +62,7 @@ def bind(
     With `spark_decides`, names of columns that cannot be resolved here are left to Spark, if the query's text is there: the
     result then is `unsure`. `each_row`: each row is an instant of the query.
     """
-    tree = query.copy()
+    tree = as_query(query.copy())
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
     changes = TextChanges(tree)
@@ -74,21 +76,40 @@ def bind(
         functions = name_functions(tree, catalog, sql)
         if exp.With in contents.kinds:
             lower_ctes(tree)
+        name_sources(tree)
         scopes = traverse_scope(tree)
         uses = name_relations(scopes, catalog, sql, allow_sources, system, changes)
         check()
         own = functions or hidden or (contents.calls and is_own(tree))
+        ours = not spark_decides or own or changes.text is None
+        if exp.Pivot in contents.kinds:
+            unsure = _pivot(tree, sql)
+            if ours:
+                raise unsure
+            if contents.bare_calls:
+                check_bare_names(query, sql)
+            return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=unsure)
         try:
             with _told_at(query, sql):
+                scopes = traverse_scope(tree) if rename_columns(tree, uses, sql) else scopes
                 return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, each_row, check)
         except SqlError as error:
-            if not spark_decides or own or changes.text is None or isinstance(error, UnsupportedSql):
+            if ours or isinstance(error, UnsupportedSql | SqlSyntaxError) or changes.text is None:
                 raise
             if isinstance(error, UnknownName) and not (contents.kinds & _RENAMING or changes.text.column_lists):
                 raise
             if contents.bare_calls:
                 check_bare_names(query, sql)
             return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=error)
+
+
+def _pivot(tree: exp.Expr, sql: str) -> UnsupportedSql:
+    return UnsupportedSql(
+        "PIVOT and UNPIVOT are left to Spark, which alone knows their columns",
+        hint="Where Spark is not asked, write sum(CASE WHEN <key> = <value> THEN <column> END) for each column.",
+        sql=sql,
+        span=span_of(tree),
+    )
 
 
 def _resolve(
@@ -107,13 +128,16 @@ def _resolve(
         if exp.Overlaps in contents.kinds:
             rewrite_periods(scope, uses, sql, changes)
         expand_stars(scope, uses, hidden, changes, sql)
+        check_clauses(scope, sql)
         settle_where(scope, uses, sql)
     aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
-    name_outputs(tree)
+    name_outputs(tree, {u.name: _moments(u) for u in uses.values()})
     if contents.calls and rewrite_approximate(tree, functions, sql):
         changes.lost()
     check()
-    known: dict[str, object] = {u.name: dict.fromkeys(u.names, "INT") for u in uses.values()}
+    # A hidden column that nobody names must not be met by NATURAL JOIN, f(*) and their like.
+    named = {u.name: u.names if contents.row_numbers else u.columns.names for u in uses.values()}
+    known: dict[str, object] = {name: dict.fromkeys(columns, "INT") for name, columns in named.items()}
     resolved = qualify(
         tree,
         dialect=Millpond,
@@ -136,6 +160,7 @@ def _resolve(
     if contents.bare_calls:
         check_bare_names(resolved, sql)
     type_columns(scopes, uses)
+    only_spark = only_spark_names(scopes)
     spell_outputs(resolved, {u.name: u.columns.names for u in uses.values()})
     assert isinstance(resolved, exp.Query)
     check()
@@ -153,7 +178,15 @@ def _resolve(
         changes.text,
         shows_names=not changes.renames,
         hidden=hidden or changes.text is None,
+        unnamed=only_spark,
+        stars=contents.stars,
     )
+
+
+def _moments(use: Use) -> dict[str, str]:
+    """The columns of a table that are dates or timestamps."""
+    kinds = ("DATE", "TIMESTAMP")
+    return {c.name.lower(): c.type.name.lower() for c in use.columns if c.type.name in kinds}
 
 
 @contextmanager
@@ -170,4 +203,10 @@ def _told_at(query: exp.Expr, sql: str) -> Iterator[None]:
         detail = f"{type(error).__name__} while its names were resolved."
         raise SqlError("this query cannot be understood", detail=detail, sql=sql, span=span_of(query)) from error
     except (OptimizeError, SqlglotError) as error:
-        raise SqlError(str(error).splitlines()[0], sql=sql, span=span_of(query)) from error
+        message = str(error).splitlines()[0]
+        merged = message.removeprefix("Cannot automatically join: ")
+        if merged != message:
+            raise UnknownName(
+                "column", merged, where=" on both sides of the join", sql=sql, span=span_of(query)
+            ) from error
+        raise SqlError(message, sql=sql, span=span_of(query)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
@@ -11,24 +12,75 @@ from sqlglot.optimizer.scope import Scope
 from millpond.errors import SqlError, UnknownName
 from millpond.query.binding.uses import Use
 from millpond.query.instant import OWN_INSTANT
-from millpond.schema import SEQ, DataType
+from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import span_of
 
 
 def settle_where(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
     """In WHERE a bare name is a column of the FROM, never an output's name, which `qualify` would also accept."""
     where = scope.expression.args.get("where")
-    tables = {a: uses[s.name].columns for a, s in scope.sources.items() if isinstance(s, exp.Table) and s.name in uses}
-    if where is None or len(tables) != len(scope.sources):
+    if where is None:
         return
+    _check_aliases(scope, where, uses, sql)
+    tables = {a: uses[s.name].columns for a, s in scope.sources.items() if isinstance(s, exp.Table) and s.name in uses}
+    if len(tables) != len(scope.sources):
+        return
+    merged = _merged(scope.expression, tables)
     for column in where.find_all(exp.Column):
         if column.table or column.parent_select is not scope.expression:  # a subquery's names are its own
+            continue
+        if column.name.lower() in merged:
             continue
         found = [alias for alias, columns in tables.items() if column.name in columns]
         if len(found) > 1:
             raise _ambiguous(column, found, sql)
         if found:
             column.set("table", exp.to_identifier(found[0]))
+
+
+def _check_aliases(scope: Scope, where: exp.Expr, uses: Mapping[str, Use], sql: str) -> None:
+    select = scope.expression
+    outputs = select.selects if isinstance(select, exp.Select) else []
+    aliases = {each.alias.lower() for each in outputs if isinstance(each, exp.Alias)}
+    if not aliases:
+        return
+    around: Scope | None = scope
+    names: set[str] = set()
+    while around is not None:  # a subquery also sees the columns around it
+        for source in around.sources.values():
+            found = _names_of(source, uses)
+            if found is None:
+                return
+            names |= found
+        around = around.parent
+    for column in where.find_all(exp.Column):
+        name = column.name.lower()
+        if not column.table and name in aliases and name not in names and column.parent_select is select:
+            hint = "WHERE comes before the outputs have names: write the expression, or put the query into a subquery."
+            raise UnknownName(
+                "column", column.name, (), where=" in this FROM", hint=hint, sql=sql, span=span_of(column)
+            )
+
+
+def _names_of(source: exp.Expr | Scope, uses: Mapping[str, Use]) -> set[str] | None:
+    """The columns of a relation in lower case, if they are known."""
+    if isinstance(source, exp.Table):
+        return {name.lower() for name in uses[source.name].names} if source.name in uses else None
+    query = source.expression if isinstance(source, Scope) else None
+    if not isinstance(query, exp.Query) or any(each.is_star for each in query.selects):
+        return None
+    return {name.lower() for name in query.named_selects}
+
+
+def _merged(select: exp.Expr, tables: Mapping[str, Schema]) -> set[str]:
+    """The columns that USING and NATURAL make one of two: their bare names are not ambiguous."""
+    found: set[str] = set()
+    for join in select.args.get("joins") or ():
+        found |= {column.name.lower() for column in join.args.get("using") or ()}
+        if join.method.upper() == "NATURAL":
+            counted = Counter(name.lower() for columns in tables.values() for name in columns.names)
+            found |= {name for name, times in counted.items() if times > 1}
+    return found
 
 
 def check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str], sql: str) -> None:
@@ -55,6 +107,10 @@ def check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str
             if column.table and known is None:
                 if column.table in scope.sources or scope.parent is not None:
                     continue
+                if isinstance(scope.expression, exp.SetOperation):  # Spark knows the first side's tables, now and then
+                    hint = "Order by the name of an output."
+                    message = f'table "{column.table}" is not known behind {scope.expression.key.upper()}'
+                    raise SqlError(message, hint=hint, sql=sql, span=span_of(column))
                 raise UnknownName("table", column.table, names, where=" in this FROM", sql=sql, span=span_of(column))
             if not column.table and scope.is_root is False and scope.parent is not None and not names:
                 continue

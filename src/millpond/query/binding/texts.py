@@ -11,8 +11,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millpond.errors import Span
-from millpond.sql.dialect import WINDOW_SPAN, span_of
+from millpond.sql.dialect import WHOLE_TABLE, WINDOW_SPAN, span_of
 from millpond.sql.query_text import Change, Instant, QueryText, View, text_of
+
+MADE_UP_ALIAS = "made_up_alias"  # in the meta of a table: the alias is not the user's
 
 
 class TextChanges:
@@ -35,11 +37,11 @@ class TextChanges:
     def view(self, table: exp.Table, use: str) -> None:
         """The name of a table, and its window, become the name of a view. Call it before the node is changed."""
         name = span_of(table)
-        if self._text is None or name is None:
+        if self._text is None or name is None or table.meta.get(WHOLE_TABLE):  # behind TABLE no alias may stand
             return self.lost()
         window = table.meta.get(WINDOW_SPAN)
         span = Span(name.start, name.end if window is None else window.end)
-        alias = None if table.alias else table.name
+        alias = None if table.alias and not table.meta.get(MADE_UP_ALIAS) else table.name
         place = self._text.after_sample(span.end)
         if alias is not None and place != span.end:
             self._changes.append(Change(Span(place, place), f" AS {quoted(alias)}"))

@@ -59,8 +59,8 @@ class Use:
     @property
     def names(self) -> list[str]:
         """The columns that can be named: those of the table, and the row number where rows have one."""
-        hidden = () if isinstance(self.table, SystemTable) else (SEQ,)
-        return [*self.columns.names, *hidden]
+        foreign = isinstance(self.table, StandardTable) and self.table.address is not None
+        return [*self.columns.names, *(() if foreign or isinstance(self.table, SystemTable) else (SEQ,))]
 
     @property
     def time_column(self) -> str | None:
@@ -85,8 +85,12 @@ class Bound:
     """What Spark is given: the user's own text, with changes. None for a query that was not written by a user as it is."""
     shows_names: bool = True
     """Whether Spark names the columns of `text` as it would name those of the user's text."""
+    unnamed: str | None = None
+    """A column without a name that Spark may call otherwise than `names` say."""
     hidden: bool = True
     """Whether the query may name columns that `*` does not show."""
+    stars: bool = False
+    """Whether a `*` was written that stands for columns: Spark must see all that a relation has."""
     unsure: SqlError | None = field(default=None, compare=False)
     """Why the names in `tree` are not resolved, if Spark may know better: it alone can answer then."""
 

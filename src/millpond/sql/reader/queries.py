@@ -26,7 +26,7 @@ RELATION_TO_STREAM = ("ISTREAM", "DSTREAM", "RSTREAM")
 AFTER_COLUMN = ("FROM", "AS", "IS", "IN", "LIKE", "RLIKE", "ILIKE", "BETWEEN", "AND", "OR", "DIV", "OVER", "WHERE",
                 "UNION", "SAMPLE")  # fmt: skip
 QUERIES = (exp.Query, exp.Values)
-QUERY_STARTS = ("SELECT", "WITH", "VALUES", "(")
+QUERY_STARTS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "(")
 QUERY_TOKENS = (TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN)
 # `t VERSION AS OF 3` and its like go back to a version of a table's files, as other systems know it.
 TIME_TRAVEL = ("VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME")

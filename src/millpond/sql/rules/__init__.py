@@ -16,6 +16,7 @@ VALUES: dict[type[exp.Expression], Rule] = {
     **aggregates.RULES,
 }
 FUNCTIONS: dict[str, Rule] = {
+    **queries.FUNCTIONS,
     **numbers.FUNCTIONS,
     **conditions.FUNCTIONS,
     **strings.FUNCTIONS,

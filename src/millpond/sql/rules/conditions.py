@@ -28,7 +28,7 @@ from millpond.sql.rules.terms import (
     text,
     unproved,
 )
-from millpond.sql.rules.types import common, common_of, convert, literal
+from millpond.sql.rules.types import common, common_of, convert, is_number, literal
 
 _COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
@@ -289,6 +289,14 @@ def nullif(node: exp.Nullif, tr: Translator) -> Value:
     return Value(f"CASE WHEN {test.sql} THEN NULL ELSE {value.sql} END", value.type, test.raises)
 
 
+def unchanged(node: exp.Anonymous, tr: Translator) -> Value:
+    """`+x`"""
+    value = tr.value(node.expressions[0])
+    if len(node.expressions) != 1 or not is_number(value.type):
+        raise NotOnDuckDB(unproved(node))
+    return Value(value.sql, value.type, value.raises)
+
+
 RULES: dict[type[exp.Expression], Rule] = {
     exp.Paren: parenthesis,
     **dict.fromkeys(_COMPARISONS, comparison),
@@ -310,4 +318,4 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Nullif: nullif,
 }
 
-FUNCTIONS: dict[str, Rule] = {"isnull": null_test, "isnotnull": null_test}
+FUNCTIONS: dict[str, Rule] = {"positive": unchanged, "isnull": null_test, "isnotnull": null_test}

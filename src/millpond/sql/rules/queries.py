@@ -10,7 +10,6 @@ a scalar one is a single ungrouped aggregate compared by equality. DuckDB would 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from sqlglot import exp
 
@@ -20,7 +19,10 @@ from millpond.sql.rules.arguments import direction
 from millpond.sql.rules.arrays import elements, exploded
 from millpond.sql.rules.conditions import condition, flat
 from millpond.sql.rules.functions import rows_of
+from millpond.sql.rules.groups import check_respelled, group_by, plain_zero
 from millpond.sql.rules.terms import (
+    BIGINT,
+    DOUBLE,
     VOID,
     Columns,
     NotOnDuckDB,
@@ -30,6 +32,7 @@ from millpond.sql.rules.terms import (
     Scope,
     Translator,
     Value,
+    check_left,
     duck,
     only,
     quoted,
@@ -40,6 +43,8 @@ from millpond.sql.rules.terms import (
 from millpond.sql.rules.types import common, common_of, convert
 
 _AGGREGATE_NODES = (exp.AggFunc,)
+RANGE = "__range"
+"""What stands for the rows of range(...): nobody can write it, because it is not among the functions that may be called."""
 
 
 def column(node: exp.Column, tr: Translator) -> Value:
@@ -78,6 +83,7 @@ _CLAUSES = (
 
 def select(node: exp.Select, tr: Translator) -> Relation:
     only(node, *_CLAUSES)
+    check_left(node)
     before = tr.scope
     # A subquery in an expression sees the enclosing scope; one in FROM does not (it is not LATERAL).
     outer = before if before.clause not in ("from", "query") else None
@@ -104,12 +110,17 @@ def _select(node: exp.Select, tr: Translator, scope: Scope) -> Relation:
     scope.clause = "where"
     where = f" WHERE {condition(args['where'].this, tr).sql}" if args.get("where") else ""
     scope.clause = "group"
-    group = _group(args["group"], tr) if args.get("group") else ""
+    group = group_by(args["group"], tr) if args.get("group") else ""
+    if group:
+        check_respelled(node)
     scope.clause = "select"
     projections = [_projection(projection, tr) for projection in args["expressions"]]
     if args.get("having") and args.get("group"):
         _check_having(args["having"], args["group"])
-    having = f" HAVING {condition(args['having'].this, tr).sql}" if args.get("having") else ""
+    kept = [condition(args["having"].this, tr).sql] if args.get("having") else []
+    if scope.grouping_sets:  # DuckDB gives a row for the empty set even if there are no rows, and Spark none
+        kept.insert(0, "count(*) > 0")
+    having = f" HAVING {' AND '.join(kept)}" if kept else ""
     qualified = ""
     if args.get("qualify") is not None:
         if any(args.get(key) for key in ("group", "having", "distinct")) or _aggregates(node):
@@ -119,7 +130,9 @@ def _select(node: exp.Select, tr: Translator, scope: Scope) -> Relation:
         scope.aliases = {}
     scope.clause = "order"
     tail = _order_and_limit(node, tr, projections, distinct=args.get("distinct") is not None)
-    parts.append(", ".join(f"{value.sql} AS {quoted(name)}" for name, value in projections))
+    keys = None if args.get("distinct") is not None else set(scope.group_keys or ())
+    shown = [(name, plain_zero(value) if keys is None or value.sql in keys else value) for name, value in projections]
+    parts.append(", ".join(f"{value.sql} AS {quoted(name)}" for name, value in shown))
     parts += [source, where, group, having, qualified, tail]
     return Relation("".join(parts), [(name, value.type) for name, value in projections], simple=True)
 
@@ -351,50 +364,7 @@ def _join(node: exp.Join, tr: Translator, scope: Scope) -> str:
     return joined
 
 
-# -- GROUP BY, ORDER BY, LIMIT -----------------------------------------------------------------------------------------
-
-
-_GROUPINGS: dict[type[exp.Expression], str] = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE"}
-
-
-def _group(node: exp.Group, tr: Translator) -> str:
-    only(node, "expressions", "rollup", "cube")
-    items: list[str] = []
-    keys: list[str] = []
-    for each in node.expressions:
-        if isinstance(each, exp.GroupingSets):
-            # With other keys beside it, `GROUP BY a, b GROUPING SETS (...)` could be meant, which is not a product.
-            if len(node.expressions) > 1:
-                raise NotOnDuckDB("grouping sets beside other keys are only proved on Spark")
-            return f" GROUP BY GROUPING SETS ({', '.join(_grouping_set(part, tr) for part in each.expressions)})"
-        if each.__class__ in _GROUPINGS:
-            inner = [_key(part, tr) for part in each.expressions]
-            items.append(f"{_GROUPINGS[each.__class__]} ({', '.join(inner)})")
-        else:
-            inner = [_key(each, tr)]
-            items += inner
-        keys += inner
-    for found in (*(node.args.get("rollup") or ()), *(node.args.get("cube") or ())):
-        # GROUP BY a, b WITH ROLLUP: all the keys are meant
-        if found.expressions or len(items) != len(keys):
-            raise NotOnDuckDB("such a grouping is only proved on Spark")
-        items = [f"{_GROUPINGS[found.__class__]} ({', '.join(keys)})"]
-    tr.scope.group_keys = tuple(keys)
-    return f" GROUP BY {', '.join(items)}"
-
-
-def _grouping_set(node: exp.Expression, tr: Translator) -> str:
-    inner: list[Any] = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
-    return f"({', '.join(_key(part, tr) for part in inner)})"
-
-
-def _key(node: exp.Expression, tr: Translator) -> str:
-    if isinstance(node, exp.Tuple):
-        raise NotOnDuckDB("grouping by several columns at once is only proved on Spark")
-    value = tr.value(node)
-    if value.is_constant:  # DuckDB would take a number for a position
-        raise NotOnDuckDB("grouping by a constant is only proved on Spark")
-    return value.sql
+# -- ORDER BY, LIMIT ---------------------------------------------------------------------------------------------------
 
 
 def _order_and_limit(
@@ -413,8 +383,10 @@ def _order_and_limit(
         for item in order.expressions:
             key = _order_key(item.this, tr)
             place = by_text.get(key.sql)
-            if place is None and distinct:
+            if distinct and (place is None or not isinstance(item.this, exp.Column)):
                 raise NotOnDuckDB("ordering distinct rows by something else is only proved on Spark")
+            if place is None and node.args.get("having") and item.find(exp.AggFunc):
+                raise NotOnDuckDB("HAVING beside an order by another aggregate is only proved on Spark")
             if place is None and key.is_constant:
                 raise NotOnDuckDB("ordering by a constant is only proved on Spark")
             items.append((str(place) if place is not None else key.sql) + direction(item))
@@ -456,7 +428,8 @@ def set_operation(node: exp.SetOperation, tr: Translator) -> Relation:
             raise NotOnDuckDB("the sides of a set operation differ in width")
         types = [common(a, b) for (_, a), (_, b) in zip(left.columns, right.columns, strict=True)]
         word = _SET_WORDS[node.__class__] + ("" if node.args.get("distinct") else " ALL")
-        sql = f"({_widened(left, types)}) {word} ({_widened(right, types)})"
+        zeros = word != "UNION ALL"
+        sql = f"({_widened(left, types, zeros)}) {word} ({_widened(right, types, zeros)})"
         columns = [(name, type) for (name, _), type in zip(left.columns, types, strict=True)]
         outputs = [(name, Value(f"#{i}", type)) for i, (name, type) in enumerate(columns)]
         tail = _order_and_limit(node, tr, outputs, distinct=True)
@@ -465,16 +438,22 @@ def set_operation(node: exp.SetOperation, tr: Translator) -> Relation:
     return Relation(with_ + sql + tail, columns)
 
 
-def _widened(relation: Relation, types: list[DataType]) -> str:
-    """A side of a set operation with its columns brought to the common types (DuckDB's own choice differs)."""
-    if all(found == type for (_, found), type in zip(relation.columns, types, strict=True)):
+def _widened(relation: Relation, types: list[DataType], zeros: bool) -> str:
+    """A side of a set operation with its columns brought to the common types (DuckDB's own choice differs). With `zeros`
+    there is only one zero."""
+    zeros = zeros and DOUBLE in types
+    if not zeros and all(found == type for (_, found), type in zip(relation.columns, types, strict=True)):
         return relation.sql
     names = [f"c{i}" for i in range(len(types))]
     listed = ", ".join(
-        f"{convert(Value(quoted(name), found), type).sql} AS {quoted(output)}"
+        f"{_with_zero(convert(Value(quoted(name), found), type), zeros).sql} AS {quoted(output)}"
         for name, (output, found), type in zip(names, relation.columns, types, strict=True)
     )
     return f'SELECT {listed} FROM ({relation.sql}) AS "side"({", ".join(quoted(name) for name in names)})'
+
+
+def _with_zero(value: Value, zeros: bool) -> Value:
+    return plain_zero(value) if zeros else value
 
 
 def parenthesised(node: exp.Subquery, tr: Translator) -> Relation:
@@ -482,7 +461,18 @@ def parenthesised(node: exp.Subquery, tr: Translator) -> Relation:
     return tr.relation(node.this)
 
 
+_MOST_IN_RANGE = 1_000_000  # it is made as one list
+
+
+def whole_range(node: exp.Anonymous, tr: Translator) -> Value:
+    given = [int(each.sql("duckdb")) for each in node.expressions]
+    if len(given) != 3 or given[2] == 0 or len(range(*given)) > _MOST_IN_RANGE:
+        raise NotOnDuckDB("such a range is only proved on Spark")
+    return Value(f"unnest(range({', '.join(map(str, given))}))", BIGINT)
+
+
 RULES: dict[type[exp.Expression], Rule] = {exp.Column: column}
+FUNCTIONS: dict[str, Rule] = {RANGE: whole_range}
 
 RELATIONS: dict[type[exp.Expression], RelationRule] = {
     exp.Select: select,

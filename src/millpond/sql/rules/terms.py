@@ -83,6 +83,20 @@ class NotOnDuckDB(Exception):
         self.reason = reason
 
 
+_LEFT_TO_SPARK: Final = "left_to_spark"  # in the meta of a node: why it is
+
+
+def leave_to_spark(node: exp.Expr, reason: str) -> None:
+    """Note on a query that its resolved tree will not say what it says as written."""
+    node.meta[_LEFT_TO_SPARK] = reason
+
+
+def check_left(node: exp.Expr) -> None:
+    reason = node.meta_get(_LEFT_TO_SPARK)
+    if reason is not None:
+        raise NotOnDuckDB(str(reason))
+
+
 class _NotConstant:
     """The mark of a value that is not known while translating (None is a known value: NULL)."""
 
@@ -129,7 +143,9 @@ Columns = Mapping[str, DataType] | None
 class Scope:
     """The names one SELECT can see. `clause` says which part is being translated: only WHERE may look into `outer`."""
 
-    __slots__ = ("aliases", "clause", "correlated", "ctes", "group_keys", "outer", "sources", "windows")
+    __slots__ = (
+        "aliases", "clause", "correlated", "ctes", "group_keys", "grouping_sets", "outer", "sources", "windows",
+    )  # fmt: skip
 
     def __init__(self, ctes: dict[str, Columns], outer: Scope | None) -> None:
         self.sources: dict[str, Columns] = {}
@@ -139,6 +155,7 @@ class Scope:
         self.clause = "from"
         self.correlated: list[exp.Column] = []
         self.group_keys: tuple[str, ...] | None = None
+        self.grouping_sets = False
         self.windows: dict[str, exp.Expression] = {}
 
 
@@ -246,6 +263,8 @@ def duck(type: DataType) -> str:
 
 
 def quoted(name: str) -> str:
+    if not name:
+        raise NotOnDuckDB("an empty name is only proved on Spark")
     if "\0" in name:
         raise NotOnDuckDB("a name with a NUL character is only proved on Spark")
     return '"' + name.replace('"', '""') + '"'

@@ -127,7 +127,7 @@ def date_add(node: exp.TsOrDsAdd, tr: Translator) -> Value:
 
 def add_months(node: exp.AddMonths, tr: Translator) -> Value:
     only(node, "this", "expression")
-    date, months = _as_date(tr.value(node.this)), tr.value(node.expression)
+    date, months = _as_date(tr.value(node.this)), convert(tr.value(node.expression), INT)
     if not isinstance(months.constant, int):
         raise NotOnDuckDB("add_months of a number that is not a constant is only proved on Spark")
     return Value(f"CAST({date.sql} + INTERVAL '{months.constant} MONTH' AS DATE)", DATE, date.raises)
