@@ -25,11 +25,9 @@ SELECT at, first(sensor) AS a, last(n) AS b, any_value(value) AS c, first_value(
 -- first and last of equals
 SELECT vid, first(vid) AS a, last(vid) AS b, any_value(vid % 2) AS c FROM posreports GROUP BY vid;
 -- first and last that are not null
-SELECT first(x, true) AS a, any_value(x) IGNORE NULLS AS b, last(x) IGNORE NULLS AS c, first(x IGNORE NULLS) AS d FROM VALUES (2), (NULL), (2) AS t(x);
--- first of only nulls
-SELECT first(x) AS a, first(x, true) AS b, any_value(x) IGNORE NULLS AS c FROM VALUES (CAST(NULL AS INT)), (NULL) AS t(x);
+SELECT at, first(n, true) AS a, any_value(flag) IGNORE NULLS AS b, last(value) IGNORE NULLS AS c, first(sensor IGNORE NULLS) AS d FROM readings GROUP BY at;
 -- first of no rows
-SELECT first(vid) AS a, last(vid) AS b, any_value(vid) AS c FROM owners WHERE vid < 0;
+SELECT first(vid) AS a, last(vid) AS b, any_value(vid) AS c FROM posreports WHERE vid < 0;
 -- first of some rows
 SELECT first(vid) FILTER (WHERE owner = 'Bo') AS a, last(vid) FILTER (WHERE owner = 'nobody') AS b FROM posreports JOIN owners USING (vid);
 -- texts in an order
