@@ -138,6 +138,7 @@ def _change(
             wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
             rows = rows.select(wanted.names).cast(wanted) if assignments else rows
             if isinstance(target, StreamingTable):  # before, lest a crash leave windows with rows that are gone
+                workspace.network.keep_last_sent(target.name)
                 workspace.network.forget_checkpoints(target.name)
             _rewrite(workspace, store, columns, rows, with_values(rows) if assignments else without_rows)
             if isinstance(target, StreamingTable):

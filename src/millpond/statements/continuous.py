@@ -141,6 +141,7 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
             changed = replace(changed, history=statement.history)
         prepare(changed, catalog)
         check_readers(catalog, catalog.with_query(changed), query.name)
+        workspace.network.note_last_sent([query])
         workspace.change_catalog(replace(catalog.with_query(changed), made=catalog.made))
         workspace.network.note_definitions()
     return Result(message=f'{workspace.catalog.kind(query.name)} "{query.name}" altered')
@@ -173,6 +174,7 @@ def pause(workspace: Workspace, statement: st.PauseQuery) -> Result:
         if query.paused == statement.pause and not failed:
             return Result(message=f'"{query.name}" is {"paused" if query.paused else "running"} already')
         changed = replace(query, paused=statement.pause, revision=query.revision + 1, start=None)
+        workspace.network.note_last_sent([query])
         workspace.change_catalog(replace(workspace.catalog.with_query(changed), made=workspace.catalog.made))
         if not statement.pause:
             workspace.network.begin_anew(query)

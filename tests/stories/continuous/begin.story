@@ -9,7 +9,7 @@ tick
 > CREATE CONTINUOUS QUERY late AS SELECT SUM(v) AS s FROM r [INTERVAL 9] SAMPLE INTERVAL 5
 > CREATE CONTINUOUS QUERY came AS SELECT ISTREAM vid, v FROM r [vid ROWS 1] SAMPLE REALTIME
 > CREATE CONTINUOUS QUERY went AS SELECT DSTREAM v FROM r [INTERVAL 9] SAMPLE INTERVAL 5
-# what was in the result before is not new, and what leaves it goes
+# at its first instant ISTREAM sends all of its result, DSTREAM nothing
 feed r
 1 | 4 | 12
 advance r 16
@@ -22,11 +22,11 @@ changes always
 changes late
 + 15 | 6
 
-changes came
+changes~ came
 + 12 | 1 | 4
++ 12 | 2 | 2
 
 changes went
-- 15 | 1
 
 > DROP CONTINUOUS QUERY late
 > CREATE CONTINUOUS QUERY late AS SELECT COUNT(*) AS n FROM r [ROWS 9] SAMPLE INTERVAL 5

@@ -89,7 +89,9 @@ def test_a_new_query_is_filled_from_the_checkpoint_of_another(tmp_path: Path) ->
         db.sql(QUERY.format(name="late"))
         for t in range(10, 14):
             second(db, t)
-        assert results(db, "late") == [row for row in results(db) if row[4] >= 10]
+        late, whole = results(db, "late"), results(db)
+        assert [row for row in late if row[-1] > 10] == [row for row in whole if row[-1] > 10]
+        assert {row for row in whole if row[-1] == 10} < {row for row in late if row[-1] == 10}  # and what was there
 
 
 @pytest.mark.usefixtures("often")

@@ -60,19 +60,38 @@ class Evaluator:
 
     # -- the network changes ----------------------------------------------------------------------------------------
 
-    def add(self, prepared: Prepared, progress: Progress) -> None:
-        """Take up a query that is to continue at `progress`: its state is filled from history."""
+    def add(self, prepared: Prepared, progress: Progress, held: pa.Table | None = None) -> None:
+        """Take up a query that is to continue at `progress`: its state is filled from history. `held` is the result that it sent
+        last, where that is not what history tells."""
         self.engine.learn(prepared.bound.functions)
         for use in prepared.streams:
             assert isinstance(use.table, StreamingTable)
             self.open(use.table)
-        strategy = choose(prepared).strategy
+        strategy = choose(prepared, held=held is not None).strategy
         try:
-            strategy.open(self._context, progress)
+            strategy.open(self._context, progress, held)
         except BaseException:
             strategy.close()
             raise
         self.strategies[prepared.name] = strategy
+
+    def result_at(self, prepared: Prepared, instant: int) -> pa.Table:
+        """The result of an ISTREAM or DSTREAM query at an instant that is over, from history. For an evaluator that does nothing
+        else: its inlets end there."""
+        for use in prepared.streams:
+            assert isinstance(use.table, StreamingTable)
+            self.open_at(use.table, instant + 1, None)
+        nothing = arrow_schema(prepared.query.columns.without(INSTANT)).empty_table()
+        with self._watched(prepared.query) as self.engine.evaluation:
+            self.engine.learn(prepared.bound.functions)
+            strategy = choose(prepared, held=True).strategy
+            try:
+                strategy.open(self._context, Progress(instant + 1, instant))
+                found = strategy.last_result
+            finally:
+                self.engine.evaluation = None
+                strategy.close()
+        return nothing if found is None else found
 
     def drop(self, name: str, *, keep_inlets: bool = False) -> None:
         strategy = self.strategies.pop(name, None)

@@ -20,6 +20,7 @@ from millpond.network.evaluate.evaluator import in_order, numbered
 from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.definitions import RunningQueries, Step
 from millpond.network.run.host import NetworkHost
+from millpond.network.run.last_sent import noted
 from millpond.network.run.state import Seen, State
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
@@ -186,17 +187,23 @@ def decide(draft: State, evaluation: EvaluatedTick, catalog: Catalog) -> Commit:
         if name in kept and kept[name].sends:
             folder = kept[name].folder
             sent.append((name, Sent(folder, draft.numbers.get(folder, 0), rows)))
+    progress = {folder: p for folder, p in evaluation.progress.items() if folder in folders}
+    settled = {f for f in draft.unsettled if f in progress and progress[f].last != draft.progress[f].last}
     failed = {folder: why for folder, why in evaluation.failed.items() if folder in folders}
     for folder, why in {**draft.failed, **failed}.items():  # of a query in two steps both stop
         for sibling in folders.intersection(both_folders(folder)):
             failed.setdefault(sibling, why)
     state = (
-        draft.with_progress({folder: p for folder, p in evaluation.progress.items() if folder in folders})
+        draft.with_progress(progress)
+        .settling(settled)
         .with_sent({batch.folder: batch.rows.num_rows for _, batch in sent})
         .with_seen(evaluation.seen)
         .failing(failed)
         .waiting_for({folder: why for folder, why in evaluation.waiting.items() if folder in folders}, folders)
     )
+    for step in kept.values():
+        if step.folder in failed:  # if it is resumed one day, history may not tell any more what it sent last
+            state = noted(state, step.definition)
     return Commit(replace(state, tick=draft.tick + 1), tuple(sent), discarded)
 
 

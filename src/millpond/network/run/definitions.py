@@ -33,10 +33,12 @@ from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
+from millpond.network.run.last_sent import LastSentResults, is_unsettled
 from millpond.network.run.placement import place, shard_table
 from millpond.network.run.state import Seen, State
 from millpond.network.state.backfill import Past
 from millpond.network.strategies.parts.one_time import result_columns
+from millpond.network.strategies.registry import choose
 from millpond.query.plan import Shelf
 from millpond.schema import Column, Schema
 
@@ -97,17 +99,29 @@ class RunningQueries:
         self._parts: dict[ContinuousQuery, tuple[ContinuousQuery, ...]] = {}
         self._synced: Catalog | None = None  # the catalog that was taken up last
         self._noted: Catalog | None = None  # the catalog that the draft follows
+        self._resumed: set[str] = set()  # folders of queries that had begun before they were paused or stopped
         self._refused: dict[str, MillpondError] = {}  # queries that cannot begin, by folder
         self._waiting: frozenset[str] = frozenset()  # folders of steps that could not be taken up yet
         self._not_before = 0.0  # when that is tried again
         self._asker: Engine | None = None
+        self._last_sent = LastSentResults(host.folder, watch)
+        self._unsettled: dict[
+            str, bool
+        ] = {}  # steps evaluated whole until their next instant, and whether they move then
+        self._moving: set[str] = set()  # steps that are to be taken up where they belong
 
     # -- what runs --------------------------------------------------------------------------------------------------
 
     @property
     def in_sync(self) -> bool:
-        """Whether there is nothing to take up: the catalog has not changed since the last time, and what waits still waits."""
-        return self._host.catalog is self._synced and not self._retries()
+        """Whether there is nothing to take up: the catalog has not changed since the last time, what waits still waits, and no
+        query is to be evaluated elsewhere."""
+        return (
+            self._host.catalog is self._synced
+            and not self._moving
+            and not self._retries()
+            and self._last_sent.are_kept(self.draft.unsettled)
+        )
 
     def _retries(self) -> bool:
         """Whether it is time to take up what could not be because another system was not reached."""
@@ -130,6 +144,7 @@ class RunningQueries:
             except MillpondError as error:  # this one stops, the others do not notice
                 self._refused[step.query.folder] = error
                 self.draft = self.draft.failing(dict.fromkeys(both_folders(step.query.folder), str(error)))
+        self._resumed = set()
         self._noted = catalog
 
     def _note_step(self, step: Step, past: Past) -> None:
@@ -191,17 +206,23 @@ class RunningQueries:
                 self.past = Past(self._shelf, self._host.local, catalog, self._kept)
                 memory = self._host.config.evaluation_memory
                 self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark)
+            self.note()
+        self.keep_last_sent()
+        with self._host.work:
+            catalog = self._host.catalog
             assert self.past is not None
             for name, step in list(self.steps.items()):
-                if not step.is_current(catalog):
+                if name in self._moving or not step.is_current(catalog):
                     self._let_go(name)
             self.note()
             self.past.catalog = effective = self.catalog
             draft = self.draft
             new = [(step, self._prepared(step)) for step in self._waiting_steps()]
-            tables = {step: shard_table(prepared, effective) for step, prepared in new}
+            unsettled = {step for step, prepared in new if is_unsettled(draft, prepared)}
+            belong = {step: shard_table(prepared, effective) for step, prepared in new}
+            tables = {step: None if step in unsettled else table for step, table in belong.items()}
         try:
-            failed, waiting = self._fill(new, tables, effective, draft)
+            failed, waiting = self._fill(new, tables, unsettled, effective, draft)
         except BaseException:
             self.start_over()  # some are taken up and some are not
             raise
@@ -209,7 +230,7 @@ class RunningQueries:
             tried = {*self._waiting, *(step.folder for step, _ in new)}
             self.draft = self.draft.failing(failed).waiting_for(waiting, tried)
             self._waiting = frozenset(waiting)
-            for step, _ in new:
+            for step, prepared in new:
                 self._ready.pop(step.definition, None)
                 table = tables[step]
                 if step.folder in failed or step.folder in waiting:
@@ -218,6 +239,9 @@ class RunningQueries:
                     self.placed[step.definition.name] = table.name
                     self.versions[table.name] = self.versions.get(table.name, 0) + 1
                 self.steps[step.definition.name] = step
+                if step in unsettled:
+                    moves = belong[step] is not None or not choose(prepared).strategy.takes_held
+                    self._unsettled[step.definition.name] = moves
             order = {definition.name: at for at, definition in enumerate(in_order(effective.queries))}
             self.steps = dict(sorted(self.steps.items(), key=lambda item: order[item[0]]))
             self.whole.reorder(order)
@@ -229,6 +253,7 @@ class RunningQueries:
         self,
         new: Sequence[tuple[Step, Prepared]],
         tables: Mapping[Step, StreamingTable | None],
+        unsettled: Collection[Step],
         catalog: Catalog,
         draft: State,
     ) -> tuple[dict[str, str], dict[str, str]]:
@@ -237,6 +262,7 @@ class RunningQueries:
         Which of them could not be, and why: those that failed, and those that wait for another system and are tried again.
         """
         assert self.whole is not None
+        assert self.past is not None
         failed: dict[str, str] = {}
         waiting: dict[str, str] = {}
         clock = self._host.clock
@@ -247,13 +273,44 @@ class RunningQueries:
             try:
                 for use in prepared.streams:
                     self._open_inlet(use.table.name, catalog, draft)
-                self.whole.add(prepared, draft.progress[step.folder])
+                held = self._last_sent.of(prepared, draft, self.past) if step in unsettled else None
+                self.whole.add(prepared, draft.progress[step.folder], held)
             except Unreachable as error:
                 waiting[step.folder] = str(error)
                 self._not_before = 2 * clock.monotonic() - began  # a pause as long as the try
             except MillpondError as error:
                 failed[step.folder] = str(error)
         return failed, waiting
+
+    # -- what was sent last -----------------------------------------------------------------------------------------
+
+    def keep_last_sent(self) -> None:
+        """Write down what unsettled queries sent last, while it can be worked out. This reads history."""
+        draft, whole = self.draft, self.whole
+        if self._last_sent.are_kept(draft.unsettled):
+            return
+        past = self.past or Past(self._shelf, self._host.local, self.catalog, self._kept)
+        past.catalog = self.catalog
+        strategies = whole.strategies if whole is not None else {}
+        lost = self._last_sent.keep(draft, self.catalog, past, strategies, self._host.config.evaluation_memory)
+        if lost:
+            with self._host.work:
+                self.draft = self.draft.losing(lost).settling(lost)
+
+    def settle(self, before: State) -> None:
+        """After a tick: queries that were unsettled and have sent the difference go on where they belong."""
+        settled = before.unsettled.keys() - self.draft.unsettled.keys()
+        for name, step in self.steps.items() if settled or self._unsettled else ():
+            last = self.draft.progress[step.folder].last
+            if step.folder in settled and last is not None:
+                self._last_sent.settled(step.definition, last)
+            is_settled = last is not None and step.folder not in self.draft.unsettled
+            if is_settled and self._unsettled.pop(name, False):
+                self._moving.add(name)
+
+    def moves_later(self, name: str) -> bool:
+        """Whether a query is evaluated whole until its next instant, and elsewhere from then on."""
+        return self._unsettled.get(name, False)
 
     def _in_steps(self, catalog: Catalog) -> Catalog:
         """The catalog with each query that can be split replaced by its two steps."""
@@ -278,6 +335,8 @@ class RunningQueries:
     def _let_go(self, name: str) -> None:
         assert self.whole is not None
         del self.steps[name]
+        self._unsettled.pop(name, None)
+        self._moving.discard(name)
         table = self.placed.pop(name, None)
         if table is None:
             self.whole.drop(name)
@@ -323,6 +382,11 @@ class RunningQueries:
 
     def restart(self, folders: tuple[str, ...]) -> None:
         """Forget how far these are: taken up again they begin where time stands then."""
+        damaged = [
+            f for f in folders if f in self.draft.unsettled and self._last_sent.is_damaged(self.draft.unsettled[f])
+        ]
+        self.draft = self.draft.settling(damaged)  # as it was told to: such a query begins as if it were new
+        self._resumed = {f for f in folders if self.draft.progress.get(f, Progress()).frontier is not None}
         self.correct(self.draft.restarting(folders))
 
     def start_over(self) -> None:
@@ -332,6 +396,8 @@ class RunningQueries:
         self.whole = self.past = self._synced = self._noted = None
         self._waiting = frozenset()
         self.steps.clear()
+        self._unsettled.clear()
+        self._moving.clear()
         self.placed.clear()
         self.run_id = _new_run()
 
@@ -404,13 +470,11 @@ class RunningQueries:
                     hint="Leave out FROM to begin now.",
                 )
             complete = start
-        elif not any(self._had_rows(u.table.name, complete, past) for u in prepared.streams):
+        elif step.folder not in self._resumed and not any(
+            self._had_rows(u.table.name, complete, past) for u in prepared.streams
+        ):
             return Progress()  # had it been there before, it would not have begun either
-        if (
-            prepared.query.stream_operator == "rstream" or None in known
-        ):  # if a stream has no time, there was no instant before
-            return Progress(complete)
-        return Progress(complete, _instant_before(prepared, complete, past))
+        return Progress(complete)
 
     def _is_empty(self, name: str) -> bool:
         """Whether no row has ever come from a stream."""
@@ -429,20 +493,6 @@ class RunningQueries:
         if query is not None:
             return self.draft.progress.get(query.folder, Progress()).frontier
         return self._see(name).watermark
-
-
-def _instant_before(prepared: Prepared, complete: int, past: Past) -> int | None:
-    """The instant at which the query would have been evaluated last, had it been there from the start."""
-    names = {u.table.name for u in prepared.streams}
-    newest = [past.newest_time(name, complete - 1) for name in names]
-    known = [t for t in newest if t is not None]
-    if not known:
-        return None
-    if prepared.slide is None:
-        return max(known)
-    last = (complete - 1) // prepared.slide * prepared.slide
-    oldest = [t for name in names if (t := past.oldest_time(name)) is not None]
-    return last if min(oldest) <= last else None
 
 
 def _columns(catalog: Catalog) -> Mapping[str, Schema]:

@@ -81,6 +81,8 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
             "to make it fast: filter and group in a streaming view that does without that, and read its results here",
         ]
     asked = [refusal.reason for refusal in choice.refusals.values() if refusal.asked]
+    if network.moves_later(query.name):
+        lines.append("the next instant evaluated whole, to send what differs from what was sent last")
     lines += [f"exact, holding the rows of its windows: {reason}" for reason in asked[:1]]
     failure = network.failure(query)
     if failure:

@@ -21,7 +21,7 @@ being evaluated for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,11 +35,12 @@ from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import both_folders
-from millpond.network.run.commit import EvaluatedTick, decide, evaluate
+from millpond.network.run.commit import Commit, EvaluatedTick, decide, evaluate
 from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.idle import QuietTables, follow
+from millpond.network.run.last_sent import noted
 from millpond.network.run.shard_definitions import DefinitionFiles
 from millpond.network.run.state import State
 from millpond.network.run.task import ShardOutcome, read_outcome
@@ -101,7 +102,7 @@ class Network:
         checkpoints.sweep(self._shards_folder, {t.folder for t in self.catalog.streaming.values()})
         self.load()
         self.results.become_writer()
-        self._running.draft = self.state.losing(self.results.lost)
+        self._running.draft = self.state.losing(self.results.lost).reading(self._tables_of_running_queries())
         self._make_up_for_lost_end()
         for table in self.catalog.streaming.values():
             self._forget_future(table.name)  # a crash may have fallen into taking it back
@@ -109,6 +110,12 @@ class Network:
                 self.host.stream(table.name).skip_to(self.state.seen[table.folder].position)
         if self.results.lost:
             self.note_definitions()  # durable, so that it can be acknowledged for good
+
+    def _tables_of_running_queries(self) -> set[str]:
+        """The folders of tables that are read. A query that is resumed later begins where its tables stand then."""
+        running = [q for q in self.catalog.queries.values() if not q.paused and q.folder not in self.state.failed]
+        names = {name for query in running for name in query.reads}
+        return {t.folder for t in self.catalog.streaming.values() if t.name in names}
 
     def _make_up_for_lost_end(self) -> None:
         """If the end of the result log is missing, go on behind every number that may have been used.
@@ -193,6 +200,14 @@ class Network:
         self._running.draft = self._running.draft.acknowledging(query.folder)
         return found
 
+    def note_last_sent(self, queries: Iterable[ContinuousQuery]) -> None:
+        """Queries are about to change, or the rows they read: make durable what they sent last, so that they go on from there."""
+        running = self._running
+        for query in queries:
+            running.draft = noted(running.draft, query)
+        if running.draft.unsettled != self.state.unsettled:
+            self._append(running.draft, ())
+
     def begin_anew(self, query: ContinuousQuery) -> None:
         """Forget how far a query is and why it stopped: when taken up again it begins where time stands then."""
         self._running.restart(both_folders(query.folder))
@@ -200,6 +215,12 @@ class Network:
     def discard_results(self, outlet: Outlet) -> None:
         """Delete what is kept of the results of a query that was dropped."""
         self.results.discard(outlet)
+
+    def keep_last_sent(self, table: str) -> None:
+        """Rows of a table are about to be changed: what queries sent of them last will not follow from history. Called by the
+        holder of the round."""
+        self.note_last_sent(q for q in self.catalog.queries.values() if table in q.reads)
+        self._running.keep_last_sent()
 
     def forget_checkpoints(self, table: str) -> None:
         """Rows of a table are about to be changed: what was written down of its windows will not be true."""
@@ -308,11 +329,13 @@ class Network:
         """
         running = self._running
         try:
-            made = decide(running.draft, evaluation, self.catalog)
-            written = self._last_results.write(self._not_repeatable(made.discarded))
+            before = running.draft
+            made = decide(before, evaluation, self.catalog)
+            written = self._last_results.write(self._not_repeatable(made))
             stopped = made.state.failed.keys() - self.state.failed.keys()
             self._append(made.state, made.sent)
             self._last_results.forget_older(written)
+            running.settle(before)
             running.stop(stopped)
             self._recent.extend({folder: plan.frames[folder] for folder in evaluation.seen})
             running.release_rows()
@@ -339,14 +362,15 @@ class Network:
     def _is_durable(self, state: State) -> None:
         self.state = self._running.draft = state
 
-    def _not_repeatable(self, discarded: frozenset[str]) -> Iterator[tuple[ContinuousQuery, int, pa.Table]]:
-        """The last results of queries that cannot be worked out again after a restart."""
+    def _not_repeatable(self, made: Commit) -> Iterator[tuple[ContinuousQuery, int, pa.Table]]:
+        """The last results of queries that cannot be worked out again after a restart. What unsettled ones sent last is kept."""
         assert self._running.whole is not None
         for strategy in self._running.whole.strategies.values():
-            query, last, rows = strategy.prepared.query, strategy.progress.last, strategy.last_result
-            if query.name in discarded or rows is None or last is None or not strategy.prepared.must_remember:
+            query, last = strategy.prepared.query, strategy.progress.last
+            if not strategy.prepared.must_remember or query.name in made.discarded or last is None:
                 continue
-            yield query, last, rows
+            if query.folder not in made.state.unsettled and (rows := strategy.last_result) is not None:
+                yield query, last, rows
 
     def _keep_windows(self, *, begin: bool) -> None:
         """Checkpoints of the windows that are evaluated here, as the shards do theirs."""
@@ -403,6 +427,10 @@ class Network:
     def evaluator(self) -> Evaluator | None:
         """The evaluator of what is evaluated whole."""
         return self._running.whole
+
+    def moves_later(self, name: str) -> bool:
+        """Whether a query is evaluated whole until its next instant, and elsewhere from then on."""
+        return self._running.moves_later(name)
 
     def placed(self, name: str) -> str | None:
         """The table in whose shards a query is evaluated, if it is."""

@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from millpond.catalog import ContinuousQuery
+from millpond.codec import from_json, to_json
 from millpond.event_time import Progress
 
 V = TypeVar("V")
@@ -24,10 +26,19 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class LastSent:
+    """What the readers of an ISTREAM or DSTREAM query hold, where it does not follow from how the query goes on: the result at
+    `instant` of the query as it was defined then."""
+
+    query: ContinuousQuery
+    instant: int
+
+
+@dataclass(frozen=True)
 class State:
     """Of each query: its progress, how many rows it has sent, why it stopped if it did, and why it waits if it does; which of its
-    results are missing, until that is acknowledged; and up to where its results are in an archive. Of each table: what was
-    read."""
+    results are missing, until that is acknowledged; up to where its results are in an archive; and, if it has been altered or its
+    history changed since its last instant, what it sent last. Of each table: what was read."""
 
     tick: int = 0
     progress: Mapping[str, Progress] = field(default_factory=dict)
@@ -37,6 +48,7 @@ class State:
     lost: Mapping[str, str] = field(default_factory=dict)
     archived: Mapping[str, int] = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
+    unsettled: Mapping[str, LastSent] = field(default_factory=dict)
 
     def with_progress(self, progress: Mapping[str, Progress]) -> State:
         return replace(self, progress={**self.progress, **progress})
@@ -56,6 +68,14 @@ class State:
     def waiting_for(self, reasons: Mapping[str, str], tried: Collection[str]) -> State:
         """Of the queries that were `tried`, these wait for another system."""
         return replace(self, waiting={**_without(self.waiting, tried), **reasons})
+
+    def unsettling(self, sent: Mapping[str, LastSent]) -> State:
+        """The next instants of queries follow these results. What was noted before and not settled yet stays."""
+        return replace(self, unsettled={**sent, **self.unsettled})
+
+    def settling(self, folders: Collection[str]) -> State:
+        """Queries have sent what differs from what they sent last: from there they go on."""
+        return replace(self, unsettled=_without(self.unsettled, folders)) if folders else self
 
     def losing(self, reasons: Mapping[str, str]) -> State:
         """Results of queries are found missing."""
@@ -88,6 +108,7 @@ class State:
             lost=_within(self.lost, folders),
             archived=_within(self.archived, folders),
             waiting=_within(self.waiting, folders),
+            unsettled=_within(self.unsettled, folders),
         )
 
     def reading(self, tables: Set[str]) -> State:
@@ -112,6 +133,7 @@ class State:
             "lost": dict(self.lost),
             "archived": dict(self.archived),
             "waiting": dict(self.waiting),
+            "unsettled": {k: [to_json(s.query), s.instant] for k, s in self.unsettled.items()},
         }
 
     @classmethod
@@ -125,6 +147,7 @@ class State:
             dict(data["lost"]),
             dict(data["archived"]),
             dict(data.get("waiting", {})),  # frames written before queries could wait do not have it
+            {k: LastSent(from_json(ContinuousQuery, q), t) for k, (q, t) in data.get("unsettled", {}).items()},
         )
 
 

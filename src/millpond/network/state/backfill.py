@@ -17,7 +17,7 @@ from sqlglot import exp
 from millpond.arrow import arrow_schema
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.duration import TimeUnit
-from millpond.event_time import event_times, sort_by_time
+from millpond.event_time import sort_by_time
 from millpond.network.state import checkpoints, last_result
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Use
@@ -71,10 +71,29 @@ class Past:
         low = None
         columns = with_seq(table.columns)
         kept = self.kept(stream, checkpoints.of_keys(keys, count), high, arrow_schema(columns), table.time_column)
+        if kept is None and self.shard == WHOLE and table.shards > 1:
+            kept = self._kept_by_shards(table, keys, count, high)
         if kept is not None:
             yield sort_by_time(kept[0], table.time_column)
             low = kept[1] + 1
         yield from self._newest_by_key(table, keys, count, low, high)
+
+    def _kept_by_shards(
+        self, table: StreamingTable, keys: tuple[str, ...], count: int, high: int
+    ) -> tuple[pa.Table, int] | None:
+        """The checkpoints of all shards together, for a window that is evaluated whole for once."""
+        if not set(table.shard_by) <= {key.lower() for key in keys}:
+            return None
+        schema, fingerprint = arrow_schema(with_seq(table.columns)), checkpoints.of_keys(keys, count)
+        parts = []
+        for shard in range(table.shards):
+            part = checkpoints.find(
+                self._kept, table.folder, fingerprint, shard, table.shards, high, schema, table.time_column
+            )
+            if part is None:
+                return None
+            parts.append(part)
+        return pa.concat_tables([rows for rows, _ in parts]), min(since for _, since in parts)
 
     def kept(
         self, stream: str, fingerprint: str, high: int, schema: pa.Schema, time_column: str
@@ -134,11 +153,6 @@ class Past:
         if watermark is not None:
             where += f" AND {time} >= {_literal(table, watermark)}"
         return self._ask(table, f"SELECT {_all(table)} FROM `{table.name}` WHERE {where} ORDER BY {SEQ}")
-
-    def newest_time(self, stream: str, high: int) -> int | None:
-        rows = self.newest(stream, 1, high)
-        table, _ = self._stream(stream)
-        return int(event_times(rows, table.time_column)[0]) if rows.num_rows else None
 
     def oldest_time(self, stream: str) -> int | None:
         table, _ = self._stream(stream)

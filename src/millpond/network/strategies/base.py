@@ -1,7 +1,7 @@
 """The contract of a strategy: one way of evaluating a continuous query.
 
     match(prepared)                 does this way fit the query? a strategy, or the reason why not
-    open(context, progress)         take up the query where it stands: state is filled from history
+    open(context, progress, held)   take up the query where it stands: state is filled from history
     due()                           between which times there are instants to evaluate now
     ready()                         whether a step would find anything to do for it although nothing came
     begin(time)                     the first rows ever: begin with empty state
@@ -26,6 +26,9 @@ What it promises.
   allows). `match` proves from the text that a query fits; what is not proved is refused.
 - What is sent at an instant depends on the rows up to that instant alone: not on how rows are cut into steps, nor on whether
   state was kept, filled from history, or restored from a checkpoint.
+- ISTREAM and DSTREAM send the difference to the result that was sent last. Where a query was altered or paused, or its history
+  changed after that, the result is given to `open` (`held`), and only a strategy that can take it is chosen. A strategy that is
+  given none goes on from the result at `progress.last`, as history tells it.
 - After `advance` its progress stands at `frontier`. If an instant fails with an error of the user's data, what was due before is
   sent, `error` says why, and its progress stands at that instant. If another system cannot be reached, it is the same, but
   `waiting` says why and the instant is due again in the next step. Any other exception is a bug; the evaluator handles it. A
@@ -105,6 +108,8 @@ class Strategy(ABC):
     """How it evaluates, for EXPLAIN: completes "evaluated ..."."""
     tries_in_step: ClassVar[bool] = True
     """Whether other systems are tried in a step: then a pause follows one in which it waits."""
+    takes_held: ClassVar[bool] = False
+    """Whether it can send differences to a result that it did not compute."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
@@ -113,6 +118,7 @@ class Strategy(ABC):
         self.waiting: str | None = None  # why an instant could not be evaluated in the last step; it is tried again
         self.not_before = 0.0  # set by the evaluator: when the next try is due
         self.cost = Cost()
+        self.held: pa.Table | None = None  # what was sent last, where that is not the result at the last instant
         self._inlets: list[Inlet] = []
 
     @classmethod
@@ -125,12 +131,17 @@ class Strategy(ABC):
         """Whether the result is the union of the results over the shards of the only stream it reads, at every instant. Asked of
         a strategy that need not be open."""
 
+    def remembers(self) -> bool:
+        """Whether what it sends at an instant depends on an earlier result. Asked of a strategy that need not be open."""
+        return self.prepared.query.stream_operator != "rstream"
+
     # -- taking up a query -------------------------------------------------------------------------------------------------
 
-    def open(self, context: Context, progress: Progress) -> None:
+    def open(self, context: Context, progress: Progress, held: pa.Table | None = None) -> None:
         """Be ready to go on at `progress`. The inlets of all streams are there."""
         self.context = context
         self.progress = progress
+        self.held = held
         self._inlets = [context.inlets[u.table.name] for u in self.prepared.streams]
         self.prepare()
         if progress.frontier is not None:

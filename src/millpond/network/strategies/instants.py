@@ -55,6 +55,7 @@ class PartitionedWindow:
 class InstantStrategy(Strategy):
     name = "instants"
     manner = "instant by instant"
+    takes_held = True
 
     @classmethod
     def match(cls, prepared: Prepared) -> Self | Refusal:
@@ -87,7 +88,7 @@ class InstantStrategy(Strategy):
         if not prepared.on_spark:
             self._prepare_short_cuts()
         self._slots: dict[str, PartitionedWindow] = {}
-        self._before: pa.Table | None = None  # its result at the last instant, if it sends differences
+        self._before = self.held  # what it sent last, if it sends differences: mostly its result at the last instant
         self._quiet = False  # whether its result at the last instant had no rows
         windows = [u.window for u in prepared.streams]
         # Whether its result over empty windows is the same at all instants of a step.
@@ -111,18 +112,23 @@ class InstantStrategy(Strategy):
         progress, prepared, history = self.progress, self.prepared, self.context.history
         for use in prepared.streams:
             self._fill_window(use)
-        if prepared.query.stream_operator != "rstream" and progress.last is not None:
+        if self._needs_last():
+            assert progress.last is not None
             kept = None
             if prepared.must_remember:
                 kept = history.before(prepared.query, progress.last, self._result_schema)
             self._before = kept if kept is not None else self._result(progress.last)
+
+    def _needs_last(self) -> bool:
+        """Whether it goes on from its result at the last instant, which is to be computed."""
+        return self.remembers() and self.held is None and self.progress.last is not None
 
     def _fill_window(self, use: Use) -> None:
         progress, context, window = self.progress, self.context, use.window
         assert progress.frontier is not None
         assert window is not None
         begin = progress.frontier
-        if progress.last is not None and self.prepared.query.stream_operator != "rstream":
+        if self._needs_last() and progress.last is not None:
             begin = min(begin, progress.last)  # its result then is needed, to tell what is new
         if window.columns:
             assert window.rows is not None

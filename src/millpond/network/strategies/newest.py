@@ -46,6 +46,9 @@ class NewestStrategy(KeyedStrategy):
         projection = Projection.of(prepared, arriving)
         return projection if isinstance(projection, Refusal) else cls(prepared, projection)
 
+    def remembers(self) -> bool:
+        return False  # its result holds rows of the instant alone, which no earlier one had
+
     def local_to(self, table: StreamingTable) -> bool:
         return keyed_by(self.prepared, table)
 

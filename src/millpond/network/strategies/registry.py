@@ -40,10 +40,13 @@ class Choice:
     refusals: dict[str, Refusal]
 
 
-def choose(prepared: Prepared) -> Choice:
+def choose(prepared: Prepared, *, held: bool = False) -> Choice:
+    """`held`: the query is to go on from a result that is given, not from that at its last instant."""
     refusals: dict[str, Refusal] = {}
     for kind in STRATEGIES:
         found = kind.match(prepared)
+        if not isinstance(found, Refusal) and held and found.remembers() and not found.takes_held:
+            found = Refusal("what it sends next is told from a result that is given")
         if not isinstance(found, Refusal):
             return Choice(found, refusals)
         refusals[kind.name] = found

@@ -163,13 +163,13 @@ class GroupedStrategy(Strategy):
     def _send(self, begin: int, frontier: int) -> pa.Table | None:
         if self.prepared.query.stream_operator != "rstream":
             self.cost.evaluations += 1
-            return self._changes(frontier)
+            return self._changes(begin, frontier)
         send = self._send_row_by_row if self.prepared.each_row else self._send_at
         parts = [send(instant) for instant in awake(self._instants(begin, frontier), self._wakes)]
         return pa.concat_tables(parts) if parts else None
 
-    def _changes(self, frontier: int) -> pa.Table | None:
-        """What is new or gone at the instants before `frontier`."""
+    def _changes(self, begin: int, frontier: int) -> pa.Table | None:
+        """What is new or gone at the instants in [begin, frontier)."""
         raise AssertionError(f"{self.name} sends whole results only")
 
     def _send_at(self, instant: int) -> pa.Table:
