@@ -73,6 +73,11 @@ class Stream:
     heartbeat: int | None = None
 
     @property
+    def is_emptied(self) -> bool:
+        """Whether it has had rows, and all were deleted."""
+        return not self.rows and self.highest is not None
+
+    @property
     def now(self) -> int | None:
         known = [] if self.heartbeat is None else [self.heartbeat]
         known += [] if self.highest is None else [self.highest - self.lateness]
@@ -84,6 +89,13 @@ class Stream:
             return
         self.rows.append(row)
         self.highest = row["t"] if self.highest is None else max(self.highest, row["t"])
+
+    def update(self, key: str, value: Any, changes: Row) -> None:
+        """UPDATE ... SET changes WHERE key = value."""
+        self.rows = [{**row, **changes} if row[key] == value else row for row in self.rows]
+
+    def delete(self, key: str, value: Any) -> None:
+        self.rows = [row for row in self.rows if row[key] is None or row[key] != value]
 
     def advance(self, time: int) -> None:
         self.heartbeat = time if self.heartbeat is None else max(self.heartbeat, time)
@@ -117,56 +129,144 @@ class Course:
 # -- a network ------------------------------------------------------------------------------------------------------
 
 
-def evaluate(
-    queries: Sequence[Query],
-    streams: Mapping[str, Stream],
-    looks: Sequence[Look],
-    *,
-    time: str = "t",
-    since: Mapping[str, int] | None = None,
-) -> dict[str, Course]:
-    """What each of the queries sends, had all been there from the start. A query follows those it reads.
+@dataclass
+class Life:
+    """A query as it is now, and what came of it. `frontier` is None until it begins. `held` is what it sent last, all of it: what
+    somebody has who adds up insertions and subtracts deletions."""
 
-    The standard tables that count for an instant are those at the first look at which it was complete. A query named in
-    `since` has no instant before that time.
+    query: Query
+    frontier: int | None = None
+    paused: bool = False
+    held: Counter[Values] = field(default_factory=Counter)
+    course: Course = field(default_factory=lambda: Course([], [], ()))
+
+
+class Judge:
+    """Queries that come, change, pause and go on while rows come, change and go. A query follows those it reads.
+
+    An instant is evaluated at the first look at which it is complete, over the rows and the standard tables as they are then. What
+    was sent stays sent: ISTREAM and DSTREAM tell the difference to it, whatever has changed since.
     """
-    found: dict[str, Course] = {}
-    for query in queries:
-        found[query.name] = _course(query, streams, looks, found, time, (since or {}).get(query.name))
-    return found
 
+    def __init__(self, streams: Mapping[str, Stream], time: str = "t") -> None:
+        self.streams = streams
+        self.lives: dict[str, Life] = {}
+        self._time = time
+        self._seen: dict[str, int | None] = {}  # how far the network has read a stream, while a query reads it
 
-def _course(
-    query: Query,
-    streams: Mapping[str, Stream],
-    looks: Sequence[Look],
-    others: Mapping[str, Course],
-    time: str,
-    done: int | None,
-) -> Course:
-    names = inputs(query.select)
-    rows = {n: _rows_of(n, streams, others) for n in names}
-    complete = [_least([look.now[n] if n in streams else others[n].complete[i] for n in names])
-                for i, look in enumerate(looks)]  # fmt: skip
-    times = sorted({_time(row, time) for n in names for row in rows[n]})
-    answers: list[Answer] = []
-    before: Counter[Values] = Counter()
-    for look, end in zip(looks, complete, strict=True):
-        if end is None:
-            continue
-        for instant in _instants(query.slide, times, done, end):
-            for seen, arrived in _seen(query, names, rows, instant, time):
-                result = _Instant(instant, seen, look.standard, time, arrived).select(query.select, {})
+    # -- what happens to queries --
+
+    def add(self, query: Query, start: int | None = None) -> None:
+        self.let_go()
+        self.lives[query.name] = Life(query, course=Course([], [], tuple(name for name, _ in query.select.columns)))
+        self._begin(self.lives[query.name], start)
+
+    def alter(self, query: Query) -> None:
+        self.lives[query.name].query = query
+
+    def pause(self, name: str) -> None:
+        self.lives[name].paused = True
+        self.let_go()
+
+    def resume(self, name: str) -> None:
+        life = self.lives[name]
+        if life.paused:
+            life.paused = False
+            self._begin(life, None)
+
+    def starts(self, query: Query) -> int | None:
+        """Where time stands for a query: the least time of its inputs, those that have none left out."""
+        known = [t for n in inputs(query.select) if (t := self._frontier(n)) is not None]
+        return min(known, default=None)
+
+    def _begin(self, life: Life, start: int | None) -> None:
+        """Where time stands, or at `start`. If no row was before that, with the first there is: None."""
+        for name in inputs(life.query.select):
+            if name in self.streams:
+                self._seen.setdefault(name, self.streams[name].now)
+        begin = self.starts(life.query)
+        if begin is not None and start is None and life.frontier is None:
+            rows = [row for n in inputs(life.query.select) for row in self._rows_of(n)]
+            emptied = [n for n in inputs(life.query.select) if n in self.streams and self.streams[n].is_emptied]
+            if not emptied and not any(_time(row, self._time) < begin for row in rows):
+                begin = None
+        life.frontier = start if start is not None else begin
+
+    def _frontier(self, name: str) -> int | None:
+        return self._seen.get(name) if name in self.streams else self.lives[name].frontier
+
+    def let_go(self) -> None:
+        """Streams that no query reads any more are read from where they stand when one does again."""
+        read = {n for life in self.lives.values() if not life.paused for n in inputs(life.query.select)}
+        self._seen = {n: t for n, t in self._seen.items() if n in read}
+
+    # -- what they send --
+
+    def look(self, look: Look) -> None:
+        """Time goes on: every instant that is complete now is evaluated."""
+        self.let_go()
+        for name in self._seen:
+            now = look.now[name]
+            self._seen[name] = self._seen[name] if now is None else now
+        for life in self.lives.values():
+            complete = None if life.paused else self._complete(life.query)
+            life.course.complete.append(
+                complete if life.frontier is None or complete is None else max(life.frontier, complete)
+            )
+            if complete is not None:
+                self._go_on(life, complete, look)
+
+    def _complete(self, query: Query) -> int | None:
+        """How far all inputs are. A query that has not begun yet has the time of what it reads."""
+        times = []
+        for name in inputs(query.select):
+            time = self._frontier(name)
+            if time is None and name in self.lives and not self.lives[name].paused:
+                time = self._complete(self.lives[name].query)
+            times.append(time)
+        return _least(times)
+
+    def _go_on(self, life: Life, end: int, look: Look) -> None:
+        query = life.query
+        rows = {n: self._rows_of(n) for n in inputs(query.select)}
+        times = sorted({_time(row, self._time) for found in rows.values() for row in found})
+        begin = life.frontier
+        if begin is None:
+            begin = next((t for t in times if t < end), None)
+        if begin is None or end <= begin:
+            return
+        for instant in _instants(query.slide, times, begin, end):
+            for seen, arrived in _seen(query, inputs(query.select), rows, instant, self._time):
+                result = _Instant(instant, seen, look.standard, self._time, arrived).select(query.select, {})
                 now = Counter(result)
-                if query.form == "istream":
-                    answers.append(Answer(instant, list((now - before).elements())))
-                elif query.form == "dstream":
-                    answers.append(Answer(instant, list((before - now).elements())))
-                else:
-                    answers.append(Answer(instant, result))
-                before = now
-        done = end if done is None else max(done, end)
-    return Course(answers, complete, tuple(name for name, _ in query.select.columns))
+                sent = {"istream": now - life.held, "dstream": life.held - now, "rstream": now}[query.form]
+                answer = result if query.form == "rstream" else list(sent.elements())
+                life.course.answers.append(Answer(instant, answer))
+                life.held = now
+        life.frontier = end
+
+    def _rows_of(self, name: str) -> list[Row]:
+        if name in self.streams:
+            return self.streams[name].rows
+        course = self.lives[name].course
+        return [
+            {**dict(zip(course.names, row, strict=True)), "instant": answer.instant}
+            for answer in course.answers
+            for row in answer.rows
+        ]
+
+
+def evaluate(
+    queries: Sequence[Query], streams: Mapping[str, Stream], looks: Sequence[Look], *, time: str = "t"
+) -> dict[str, Course]:
+    """What each of the queries sends, had all been there from the start. A query follows those it reads."""
+    judge = Judge({name: Stream() for name in streams}, time)
+    for query in queries:
+        judge.add(query)
+    judge.streams = streams
+    for look in looks:
+        judge.look(look)
+    return {name: life.course for name, life in judge.lives.items()}
 
 
 def _seen(
@@ -184,26 +284,12 @@ def _seen(
             yield {name: known}, row
 
 
-def _instants(slide: int | None, times: list[int], done: int | None, end: int) -> Iterator[int]:
-    """Those in [done, end), from the first row's time on."""
-    if not times:
-        return
+def _instants(slide: int | None, times: list[int], begin: int, end: int) -> Iterator[int]:
+    """Those in [begin, end)."""
     if slide is None:
-        yield from (t for t in times if (done is None or done <= t) and t < end)
-        return
-    begin = times[0] if done is None else max(done, times[0])
-    yield from (t for t in range(begin, end) if t % slide == 0)
-
-
-def _rows_of(name: str, streams: Mapping[str, Stream], others: Mapping[str, Course]) -> list[Row]:
-    if name in streams:
-        return streams[name].rows
-    course = others[name]
-    return [
-        {**dict(zip(course.names, row, strict=True)), "instant": answer.instant}
-        for answer in course.answers
-        for row in answer.rows
-    ]
+        yield from (t for t in times if begin <= t < end)
+    else:
+        yield from (t for t in range(begin, end) if t % slide == 0)
 
 
 def _time(row: Row, column: str) -> int:

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -19,7 +19,7 @@ from typing import Any
 
 import millpond
 from millpond.clock import ManualClock
-from tests.laws.naive import Answer, Course, Look, Query, Row, Stream, evaluate
+from tests.laws.naive import Answer, Course, Judge, Look, Query, Row, Source, Stream, Term, inputs
 from tests.laws.questions import Words
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -90,9 +90,9 @@ class Running:
         self.clock = ManualClock(1_767_225_600_000_000)
         self.words = Words(self.setting.timestamps)
         self.streams = {name: Stream(late) for name, late in zip(STREAMS, self.setting.lateness, strict=True)}
+        self.judge = Judge(self.streams)
         self.standard: list[Row] = []
-        self.looks: list[Look] = []
-        self.queries: list[Query] = []
+        self.network: list[Query] = []  # queries that events name, each in its present words
         self.time = self.start
         self.count = 0
         self.db = self._open()
@@ -128,9 +128,14 @@ class Running:
         self.clock.advance(1)
         getattr(self, f"_{event[0]}")(*event[1:])
 
+    @property
+    def queries(self) -> list[Query]:
+        """Those that there are, each in its present words."""
+        return [life.query for life in self.judge.lives.values()]
+
     def add(self, query: Query, start: int | None = None) -> None:
         self.db.sql(self.words.create(query, start))
-        self.queries.append(query)
+        self.judge.add(query, start)
 
     def _rows(self, name: str, gap: int, drawn: list[tuple[int, Any, Any, Any]]) -> None:
         self.time += gap
@@ -150,6 +155,8 @@ class Running:
         self.db.advance(name, self.moment(self.time + ahead))
         self.time += max(ahead, 0)
 
+    # -- events of tables: rows of streams and of the standard table change
+
     def _insert(self, row: tuple[Any, Any]) -> None:
         self.db.append("d", [dict(zip(("k", "w"), row, strict=True))])
         self.standard = [*self.standard, dict(zip(("k", "w"), row, strict=True))]
@@ -157,6 +164,79 @@ class Running:
     def _delete(self, key: int) -> None:
         self.db.sql(f"DELETE FROM d WHERE k = {key}")
         self.standard = [row for row in self.standard if row["k"] != key]
+
+    def _update(self, name: str, column: str, value: int, changed: str, to: int | None) -> None:
+        """UPDATE of a stream; it evaluates first, like DELETE."""
+        self.db.sql(f"UPDATE {name} SET {changed} = {'NULL' if to is None else to} WHERE {column} = {value}")
+        self._look()
+        self.streams[name].update(column, value, {changed: to})
+
+    def _remove(self, name: str, column: str, value: int) -> None:
+        self.db.sql(f"DELETE FROM {name} WHERE {column} = {value}")
+        self._look()
+        self.streams[name].delete(column, value)
+
+    # -- events of queries. A name stands for all queries of the same question: "q" for "q", "q_i", "q_d"
+
+    def _named(self, name: str) -> list[Query]:
+        return [q for q in self.network if q.name == name or q.name.startswith(f"{name}_")]
+
+    def _add(self, name: str, back: int | None) -> None:
+        """It begins where time stands, or as far `back` as it was told."""
+        if back is not None:
+            self._tick()
+        for query in self._named(name):
+            if query.name in self.judge.lives or not all(
+                n in self.streams or n in self.judge.lives for n in inputs(query.select)
+            ):
+                continue
+            start, names = None, inputs(query.select)
+            if back is not None and all(n in self.streams for n in names):
+                begin = min((t for n in names if (t := self.streams[n].now) is not None), default=None)
+                first = min((row["t"] for n in names for row in self.streams[n].rows), default=None)
+                if begin is not None and first is not None and first <= begin - back:
+                    start = begin - back
+            self.add(query, start)
+
+    def _lives(self, name: str) -> list[Query]:
+        return [self.judge.lives[q.name].query for q in self._named(name) if q.name in self.judge.lives]
+
+    def _pause(self, name: str) -> None:
+        for query in self._lives(name):
+            self.db.sql(f"PAUSE {self._kind(query)} {query.name}")
+            self.judge.pause(query.name)
+
+    def _resume(self, name: str) -> None:
+        for query in self._lives(name):
+            self.db.sql(f"RESUME {self._kind(query)} {query.name}")
+            self.judge.resume(query.name)
+
+    def _window(self, name: str, window: Term) -> None:
+        """What is not over yet is read through another window."""
+        for query in self._lives(name):
+            source = query.select.sources[0]
+            changed = Source(source.alias, source.table, window, source.join, source.on)
+            select = replace(query.select, sources=(changed, *query.select.sources[1:]))
+            self._alter(replace(query, select=select), f"WINDOW OF {source.alias} = {self.words.window(window)}")
+
+    def _widen(self, name: str) -> None:
+        for query in self._lives(name):
+            source = query.select.sources[0]
+            assert source.window is not None
+            history = next((q.history for q in self.queries if q.name == source.table), None)
+            self._window(query.name, wider(source.window, history))
+
+    def _slide(self, name: str, slide: int | None) -> None:
+        for query in self._lives(name):
+            sample = "REALTIME" if slide is None else self.words.interval(slide)
+            self._alter(replace(query, slide=slide), f"SAMPLE {sample}")
+
+    def _alter(self, query: Query, text: str) -> None:
+        self.db.sql(f"ALTER {self._kind(query)} {query.name} SET {text}")
+        self.judge.alter(query)
+
+    def _kind(self, query: Query) -> str:
+        return "CONTINUOUS QUERY" if query.history is None else "STREAMING VIEW"
 
     def _tick(self) -> None:
         self.db.tick()
@@ -169,9 +249,10 @@ class Running:
     def _reopen(self) -> None:
         self.db.close()
         self.db = self._open()
+        self.judge.let_go()
 
     def _look(self) -> None:
-        self.looks.append(Look({n: s.now for n, s in self.streams.items()}, {"d": self.standard}))
+        self.judge.look(Look({n: s.now for n, s in self.streams.items()}, {"d": self.standard}))
 
     def finish(self) -> None:
         """Time goes on until everything that came is complete, and out of the shorter windows."""
@@ -187,9 +268,6 @@ class Running:
     def units(self, value: Any) -> Any:
         return (value - EPOCH) // HALF if isinstance(value, dt.datetime) else value
 
-    def expected(self, queries: list[Query] | None = None, since: Mapping[str, int] | None = None) -> dict[str, Course]:
-        return evaluate(self.queries if queries is None else queries, self.streams, self.looks, since=since)
-
     def fetched(self, name: str) -> list[tuple[Any, ...]]:
         """What a query has sent, as (columns ..., instant), once it is sure that numbers and instants are in order."""
         found = [tuple(self.units(v) for v in row) for row in self.db.resume(name).fetch().rows()]
@@ -199,16 +277,15 @@ class Running:
         return [row[:-1] for row in found]
 
     def check(self) -> None:
-        expected = self.expected()
-        for query in self.queries:
-            self.check_query(query, expected[query.name])
+        for life in self.judge.lives.values():
+            self.check_query(life.query, life.course)
 
-    def check_query(self, query: Query, course: Course, begin: int | None = None) -> None:
-        wanted = [(*row, a.instant) for a in course.answers if begin is None or a.instant >= begin for row in a.rows]
+    def check_query(self, query: Query, course: Course) -> None:
+        wanted = [(*row, a.instant) for a in course.answers for row in a.rows]
         found = self.fetched(query.name)
         if Counter(found) == Counter(wanted):
             if query.each_row:
-                self._check_order(query, [a for a in course.answers if begin is None or a.instant >= begin], found)
+                self._check_order(query, course.answers, found)
             return
         missing, surplus = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
         instant = min(row[-1] for row in (missing + surplus))
@@ -224,6 +301,18 @@ class Running:
             here = Counter(row[:-1] for row in found[place : place + len(answer.rows)])
             assert here == Counter(answer.rows), f"{self.words.create(query)}\nout of order at {answer.instant}"
             place += len(answer.rows)
+
+
+def wider(window: Term, most: int | None) -> Term:
+    """A window that holds more; of a view that keeps `most` no more than that."""
+    if window[0] in ("interval", "now"):
+        length = 0 if window[0] == "now" else window[1]
+        return ("interval", length + 6 if most is None else max(min(length + 6, most), length))
+    if window[0] == "landmark":
+        return window if most is not None and 2 * window[1] > most else ("landmark", 2 * window[1])
+    if window[0] == "rows":
+        return ("rows", window[1] + 3)
+    return ("keyed", window[1], window[2] + 2, window[3])
 
 
 # -- cases ------------------------------------------------------------------------------------------------------------

@@ -53,13 +53,13 @@ class Correlating(Running):
         self.db.sql(text if exact or query.select.group else text.replace("SELECT COUNT(*) AS n, ", "SELECT "))
         shown = "\n".join(row[0] for row in self.db.sql(f"EXPLAIN CONTINUOUS QUERY {query.name}").rows())
         assert ("synopses" in shown) != exact
-        self.queries.append(query)
+        self.judge.add(query)
 
     def check_numbers(self, query: Query, calls: list[Call], *, exact: bool) -> None:
         length = query.select.sources[0].window[1]  # type: ignore[index]
         width = len(query.select.columns) if exact or query.select.group else 0
         found = self.fetched(query.name)
-        course = self.expected([query])[query.name]
+        course = self.judge.lives[query.name].course
         wanted = [(*row[:width], a.instant) for a in course.answers for row in a.rows]
         assert sorted((*row[:width], row[-1]) for row in map(_plain, found)) == sorted(map(_plain, wanted))
         for row in found:
