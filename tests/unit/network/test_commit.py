@@ -13,8 +13,8 @@ import millpond
 from millpond.catalog import Catalog, ContinuousQuery
 from millpond.event_time import Progress
 from millpond.network.run.commit import EvaluatedTick, decide
-from millpond.network.run.definitions import Step
 from millpond.network.run.state import Seen, State
+from millpond.network.run.steps import Step
 from millpond.network.run.task import read_outcome
 from millpond.network.run.worker import run_task
 from millpond.pond import Pond

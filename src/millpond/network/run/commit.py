@@ -18,10 +18,11 @@ from millpond.catalog import INSTANT, Catalog
 from millpond.event_time import Progress, event_times
 from millpond.network.evaluate.evaluator import in_order, numbered
 from millpond.network.plan.two_phase import both_folders
-from millpond.network.run.definitions import RunningQueries, Step
+from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.last_sent import noted
 from millpond.network.run.state import Seen, State
+from millpond.network.run.steps import Step
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
 from millpond.results.log import Sent

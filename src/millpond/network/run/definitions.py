@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from millpond.errors import CatalogError, MillpondError, Unreachable
 from millpond.event_time import Progress
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.spark_engine import SparkEngine
-from millpond.network.engine.watch import Watch, definition_key
+from millpond.network.engine.watch import Watch
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases, in_order
 from millpond.network.plan.prepared import Prepared, prepare
@@ -36,42 +36,12 @@ from millpond.network.run.host import NetworkHost
 from millpond.network.run.last_sent import LastSentResults, is_unsettled
 from millpond.network.run.placement import place, shard_table
 from millpond.network.run.state import Seen, State
+from millpond.network.run.steps import Step
 from millpond.network.state.backfill import Past
 from millpond.network.strategies.parts.one_time import result_columns
 from millpond.network.strategies.registry import choose
 from millpond.query.plan import Shelf
 from millpond.schema import Column, Schema
-
-
-@dataclass(frozen=True)
-class Step:
-    """A query as it runs: itself, or one of the two steps it was split into. `query` is the one in the catalog."""
-
-    definition: ContinuousQuery
-    query: ContinuousQuery
-
-    @property
-    def folder(self) -> str:
-        return self.definition.folder
-
-    @property
-    def key(self) -> str:
-        """Names this revision, and never another."""
-        return definition_key(self.definition.folder, self.definition.revision)
-
-    @property
-    def sends(self) -> bool:
-        """Whether what it sends is the result of the query, not that of a first step."""
-        return self.definition.name == self.query.name
-
-    def is_current(self, catalog: Catalog) -> bool:
-        """Whether the catalog still has the query in this revision, and lets it run."""
-        found = catalog.queries.get(self.query.name)
-        return (
-            found is not None
-            and not found.paused
-            and (found.folder, found.revision) == (self.query.folder, self.query.revision)
-        )
 
 
 class RunningQueries:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.event_time import Progress
-from millpond.network.run.definitions import RunningQueries, Step
+from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.state import Seen
+from millpond.network.run.steps import Step
 from millpond.network.run.task import FrameSection, ShardTask, worker_name
 from millpond.table.log import ROWS, Frame
 
