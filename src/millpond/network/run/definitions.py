@@ -440,7 +440,7 @@ def _instant_before(prepared: Prepared, complete: int, past: Past) -> int | None
         return None
     if prepared.slide is None:
         return max(known)
-    last = (complete - 1) // prepared.slide * prepared.slide
+    last = complete - 1 - (complete - 1 - prepared.offset) % prepared.slide
     oldest = [t for name in names if (t := past.oldest_time(name)) is not None]
     return last if min(oldest) <= last else None
 

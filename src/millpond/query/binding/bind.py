@@ -26,6 +26,7 @@ from millpond.query.allowed import Contents, check_allowed, check_bare_names, is
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
 from millpond.query.binding.functions import name_functions, order_aggregates
+from millpond.query.binding.group_windows import expand_group_windows
 from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
 from millpond.query.binding.previous import calls_previous, rewrite_previous
@@ -67,6 +68,7 @@ def bind(
     with _told_at(query, sql):
         contents = check_allowed(tree, catalog, sql)
         check_growth(tree)
+        expand_group_windows(tree, catalog, sql, changes)
         check()
         hidden = contents.row_numbers or (contents.calls and calls_previous(tree))
         if hidden:
