@@ -143,8 +143,8 @@ class ContinuousQuery:
     """A query that keeps answering. Its result is a streaming table of the same name, whose time is the instant.
 
     `sql` is the SELECT with its windows. `stream_operator` is 'rstream', 'istream' or 'dstream'. Without a `slide` it is
-    sampled in REALTIME or, with `each_row`, at EACH ROW. Instants are the multiples of `slide` plus `offset`; with a `gap`, the ends
-    of sessions that such a gap ends. `columns` are those of the result, the instant last. `history` is how long results are
+    sampled in REALTIME or, with `each_row`, at EACH ROW. Instants are the multiples of `slide` plus `offset`; with a `gap`, the
+    ends of sessions that such a gap ends. `columns` are those of the result, the instant last. `history` is how long results are
     kept; None means those of the last instant. `start` is the event time the query begins at when it was told to begin in the
     past. `reads` names the relations it reads, `revision` counts its definitions: an altered query is a new one for the network.
 

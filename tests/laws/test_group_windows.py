@@ -24,7 +24,7 @@ from tests.laws.naive import Row, Stream
 from tests.laws.running import GAPS, ROOT, STEPS
 
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
-CASES = 24
+CASES = 8
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
