@@ -143,10 +143,10 @@ class ContinuousQuery:
     """A query that keeps answering. Its result is a streaming table of the same name, whose time is the instant.
 
     `sql` is the SELECT with its windows. `stream_operator` is 'rstream', 'istream' or 'dstream'. Without a `slide` it is
-    sampled in REALTIME or, with `each_row`, at EACH ROW. `columns` are those of the result, the instant last. `history` is how
-    long results are kept; None means those of the last instant. `start` is the event time the query begins at when it was told to
-    begin in the past. `reads` names the relations it reads, `revision` counts its definitions: an altered query is a new one for
-    the network.
+    sampled in REALTIME or, with `each_row`, at EACH ROW. Instants are the multiples of `slide` plus `offset`; with a `gap`, the
+    ends of sessions that such a gap ends. `columns` are those of the result, the instant last. `history` is how long results are
+    kept; None means those of the last instant. `start` is the event time the query begins at when it was told to begin in the
+    past. `reads` names the relations it reads, `revision` counts its definitions: an altered query is a new one for the network.
 
     Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is
     `part_of` the user's query, the second `combines` what the first sends. Both say it with the other's name.
@@ -167,12 +167,16 @@ class ContinuousQuery:
     each_row: bool = False
     part_of: str | None = field(default=None, metadata=NOT_DURABLE)
     combines: str | None = field(default=None, metadata=NOT_DURABLE)
+    offset: timedelta = timedelta(0)
+    gap: timedelta | None = None
 
     @property
     def sampling(self) -> str:
         """When it is evaluated, in a word or two."""
         if self.each_row:
             return "each row"
+        if self.gap is not None:
+            return "sessions"
         return "realtime" if self.slide is None else describe(self.slide)
 
     @property

@@ -19,6 +19,15 @@ _SHOWN = 40
 _WIDEST = 60
 
 
+def with_warning(message: str, warning: str | None) -> str:
+    """What a statement did, and what its user should know about it. All statements warn so, in Python and on the command line.
+
+    >>> with_warning('query "q" created', "it sends much")
+    'query "q" created; warning: it sends much'
+    """
+    return f"{message}; warning: {warning}" if warning else message
+
+
 class Result:
     """The answer to a statement. Iterates over rows as tuples and prints as a table.
 

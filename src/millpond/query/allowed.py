@@ -29,10 +29,13 @@ from millpond.errors import Span, SqlError, TypeMismatch, UnknownName, Unsupport
 from millpond.query.approximate import APPROXIMATE
 from millpond.schema import SEQ
 from millpond.sql.dialect import CORRELATED, NORMS, ORIGINAL_NAME, span_of
+from millpond.sql.group_windows import FUNCTIONS as GROUP_FUNCTIONS
 from millpond.sql.rules import FUNCTIONS as PROVED
 from millpond.sql.spark_functions import ALLOWED, REFUSED, TABLE_FUNCTIONS
 
-OWN: Final = frozenset({"prev", "valid", "period", *APPROXIMATE, *NORMS, *(name.lower() for name in CORRELATED)})
+OWN: Final = frozenset(
+    {"prev", "valid", "period", *GROUP_FUNCTIONS, *APPROXIMATE, *NORMS, *(name.lower() for name in CORRELATED)}
+)
 """What a query understands besides Spark's functions."""
 
 _VALUES: Final = OWN | ALLOWED | frozenset(PROVED) | (TABLE_FUNCTIONS - {"range"})

@@ -49,6 +49,8 @@ def window_bounds(use: Use, now: int | None) -> Bounds:
     low = window.start(use.table, now)
     if window.now:
         return Bounds(low=low, high=now)
+    if window.before:
+        return Bounds(low=low, high=None if now is None else window.last(now))
     newest = window.rows if window.rows is not None and not window.columns else None
     return Bounds(low=low, newest=newest)
 

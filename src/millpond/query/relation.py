@@ -93,6 +93,9 @@ def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     if window.now:
         return f"SELECT * FROM {source} WHERE {time} = {bound}"
     where = f" WHERE {time} >= {bound}" if bound is not None else ""
+    if window.before:
+        assert now is not None, "it needs a time to end before"
+        where += f" AND {time} < {time_literal(table, now, words)}"
     if window.rows is None:
         return f"SELECT * FROM {source}{where}"
     order = f"ORDER BY {time} DESC, {seq} DESC"

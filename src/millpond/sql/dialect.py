@@ -23,6 +23,7 @@ from millpond.errors import Span, SqlError, SqlSyntaxError, UnsupportedSql, near
 from millpond.schema import SEQ
 from millpond.sql.calls import CallParser
 from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, value_as_name
+from millpond.sql.group_windows import GROUP_TABLE, at_group_table, read_group_table
 from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
 from millpond.sql.query_text import QUERY_TEXT, QueryText
 from millpond.sql.written import FUNCTIONS, PARSERS
@@ -197,7 +198,7 @@ class MillpondParser(CallParser):
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         if self._at_table():
             return self._parse_select()
-        table = super()._parse_table(*args, **kwargs)
+        table = self._parse_group_table(joins=kwargs.get("joins", False)) or super()._parse_table(*args, **kwargs)
         if self._curr.token_type is TokenType.L_BRACKET:
             raise SqlSyntaxError(
                 "window is in the wrong place",
@@ -205,6 +206,25 @@ class MillpondParser(CallParser):
                 sql=self.sql,
                 span=Span(self._curr.start, self._curr.end + 1),
             )
+        return table
+
+    def _parse_group_table(self, *, joins: bool) -> exp.Table | None:
+        """`TUMBLE(TABLE t, ...)` and its like: the table, with what is meant in its meta."""
+        cursor = TokenCursor(self.sql, self._tokens, self._index)
+        if not at_group_table(cursor):
+            return None
+        place, meant = read_group_table(cursor)
+        name = self._tokens[place]
+        quoted = name.token_type is TokenType.IDENTIFIER
+        table = exp.Table(this=exp.to_identifier(name.text, quoted=quoted).update_positions(name))
+        table.meta[GROUP_TABLE] = meant
+        self._advance(cursor.index - self._index)
+        alias = self._parse_table_alias()
+        if alias is not None:
+            table.set("alias", alias)
+        if joins:
+            for join in self._parse_joins():
+                table.append("joins", join)
         return table
 
     # A text, a number and a parameter are values, and never the name of anything. sqlglot takes nearly any token for a name
@@ -300,7 +320,7 @@ def read_tree(sql: str, tokens: list[Token]) -> exp.Expression:
     """One query or DML statement as a tree; `tokens` are a part of `tokenize(sql)` without semicolons."""
     whole = Span(tokens[0].start, tokens[-1].end + 1) if tokens else Span(len(sql), len(sql))
     try:
-        tree = DIALECT.parser().parse(tokens, sql)[0]
+        tree = DIALECT.parser().parse(_with_calls(tokens), sql)[0]
     except Unread as error:
         raise _syntax_error(sql, tokens, error) from error
     except SqlError:
@@ -313,6 +333,24 @@ def read_tree(sql: str, tokens: list[Token]) -> exp.Expression:
         raise SqlSyntaxError("expected a query, but found the end of the statement", sql=sql, span=whole)
     tree.meta[QUERY_TEXT] = QueryText(sql, tokens)
     return tree
+
+
+def _with_calls(tokens: list[Token]) -> list[Token]:
+    """The tokens with `window` and `session` as names wherever they can be. For sqlglot these words end a GROUP BY, but it is
+    `WINDOW w AS (` that does."""
+    words = (TokenType.WINDOW, TokenType.SESSION)
+    found = [place for place, token in enumerate(tokens) if token.token_type in words]
+    if not found:
+        return tokens
+    tokens = list(tokens)
+    for place in found:
+        token = tokens[place]
+        clause = token.token_type is TokenType.WINDOW and [t.token_type for t in tokens[place + 2 : place + 3]] == [
+            TokenType.ALIAS
+        ]
+        if not clause:
+            tokens[place] = Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end)
+    return tokens
 
 
 def _syntax_error(sql: str, tokens: list[Token], error: Unread) -> SqlSyntaxError:

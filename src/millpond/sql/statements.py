@@ -107,6 +107,10 @@ class Continuous:
     stream_operator: str = "rstream"
     slide: timedelta | None = None
     each_row: bool = False
+    is_default: bool = True
+    """Whether no stream operator is written."""
+    sample: Span | None = None
+    """Where SAMPLE is; a query that is grouped by windows of time may have none."""
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
-from millpond.errors import CatalogError, MillpondError, SqlError
+from millpond.errors import CatalogError, MillpondError, Span, SqlError, SqlSyntaxError, UnsupportedSql
 from millpond.event_time import to_event_time
-from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, without_stars
+from millpond.network.plan.group_windows import Native, to_native
+from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, resends, without_stars
 from millpond.network.run.explain import explain_query
-from millpond.result import Result
+from millpond.query.binding.bind import bind
+from millpond.result import Result, with_warning
 from millpond.schema import Column, Schema
 from millpond.sql import statements as st
+from millpond.sql.dialect import read_tree, tokenize
 
 if TYPE_CHECKING:
     from millpond.workspace.workspace import Workspace
@@ -38,27 +42,31 @@ def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
     _begin(workspace, query)
     noun = "streaming view" if statement.view else "continuous query"
     where = "; it is evaluated on Spark, EXPLAIN tells why" if prepared.on_spark else ""
-    return Result(message=f'{noun} "{query.name}" created{where}')
+    warning = resends(prepared) if statement.body.is_default else None
+    return Result(message=with_warning(f'{noun} "{query.name}" created{where}', warning))
 
 
 def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQuery, Prepared]:
     """The query that a statement defines, and what is known of it; its columns are not."""
     name = statement.name.lower()
     catalog.check_free(name)
-    body = statement.body
+    body, native = _native(statement, catalog)
     query = ContinuousQuery(
         name=name,
         sql=body.text,
         stream_operator=body.stream_operator,
         slide=body.slide,
         each_row=body.each_row,
+        offset=native.offset,
+        gap=native.gap,
         columns=Schema(()),
         folder=folder_name(name, catalog.made),
         reads=(),
         history=statement.history,
         view=statement.view,
     )
-    prepared = prepare_tree(query, body.query, catalog, statement.sql)
+    sql = body.text if native.text != statement.body.text else statement.sql
+    prepared = prepare_tree(query, body.query, catalog, sql)
     if statement.start is not None:
         query = replace(query, start=to_event_time(statement.start, prepared.streams[0].table))  # type: ignore[arg-type]
     return replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog)), prepared
@@ -75,6 +83,40 @@ def _make(workspace: Workspace, query: ContinuousQuery) -> None:
     except BaseException:
         _remove(workspace, query)
         raise
+
+
+def _native(statement: st.CreateQuery, catalog: Catalog) -> tuple[st.Continuous, Native]:
+    """The query as it is evaluated, and its instants. What groups by windows of time is said natively."""
+    body, sql = statement.body, statement.sql
+    native = to_native(body.query, body.text, catalog, sql)
+    if native is None:
+        if body.sample is None:
+            raise SqlSyntaxError(
+                "expected SAMPLE at the end of a continuous query, but found the end of the statement",
+                detail="Its windows are those in brackets.",
+                hint="Write SAMPLE INTERVAL '1' MINUTE; or leave out the brackets, and each window is sent when it is closed.",
+                sql=sql,
+                span=Span(len(sql), len(sql)),
+            )
+        return body, Native(body.text, body.slide)
+    if body.sample is not None:
+        raise UnsupportedSql(
+            "SAMPLE does not go with group windows",
+            detail="The instants of this query are the ends of its windows: each is sent once, when it is closed.",
+            hint="Leave out SAMPLE; or give the table a window in brackets, and all of its groups are sent at each instant.",
+            sql=sql,
+            span=body.sample,
+        )
+    if body.stream_operator == "dstream":
+        raise UnsupportedSql(
+            "DSTREAM does not go with group windows", detail="A window that was sent stays as it is.", sql=sql,
+            span=statement.span,
+        )  # fmt: skip
+    if native.gap is not None:
+        return replace(body, stream_operator="rstream"), native
+    bind(body.query, catalog, sql, spark_decides=True)  # so that errors show what the user wrote
+    tree = read_tree(native.text, tokenize(native.text))
+    return st.Continuous(native.text, tree, "rstream", native.slide), native
 
 
 def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
@@ -131,12 +173,17 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
     with workspace.work:
         catalog = workspace.catalog
         query = _named(catalog, statement.name, view=statement.view)
+        if query.gap is not None and (statement.window is not None or statement.sample is not None):
+            raise UnsupportedSql(
+                f'the instants of "{query.name}" are the ends of its sessions',
+                hint="Drop it, and create it with another session_window.",
+            )
         changed = replace(query, revision=query.revision + 1)
         if statement.window is not None:
             alias, window = statement.window
             changed = replace(changed, sql=replace_window(query, alias, str(window)))
         if statement.sample is not None:
-            changed = replace(changed, slide=statement.sample[0], each_row=statement.sample[1])
+            changed = replace(changed, slide=statement.sample[0], each_row=statement.sample[1], offset=timedelta(0))
         if statement.history is not None:
             changed = replace(changed, history=statement.history)
         prepare(changed, catalog)

@@ -23,7 +23,7 @@ from millpond.catalog import (
 from millpond.errors import MillpondError, UnknownName, UnsupportedSql, counted
 from millpond.failpoints import reach
 from millpond.foreign_tables.registry import FOREIGN_TABLES
-from millpond.result import Result
+from millpond.result import Result, with_warning
 from millpond.sources.registry import SOURCES, check_definition
 from millpond.sql import define
 from millpond.sql import statements as st
@@ -132,7 +132,7 @@ def create_source(workspace: Workspace, statement: st.CreateSource) -> Result:
         source = check_definition(define.source(statement, workspace.catalog, next(iter(kind.formats))))
         workspace.change_catalog(workspace.catalog.with_source(source))
     warning = kind.warning(source)
-    return Result(message=f'source "{source.name}" created{f"; warning: {warning}" if warning else ""}')
+    return Result(message=with_warning(f'source "{source.name}" created', warning))
 
 
 def drop(workspace: Workspace, statement: st.Drop) -> Result:

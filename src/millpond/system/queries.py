@@ -35,7 +35,7 @@ QUERY, VIEW = "continuous query", "streaming view"
             "TIMESTAMP",
             "when the evaluation under way began, if it takes longer than a second",
         ),
-        ("sample", "STRING", "the length of time between instants, or `realtime`, or `each row`"),
+        ("sample", "STRING", "the length of time between instants, or `realtime`, `each row` or `sessions`"),
         ("stream_operator", "STRING", "what it sends of a result: `rstream`, `istream` or `dstream`"),
         ("sent", "BIGINT", "results sent since it was created"),
         ("last_instant", "STRING", "the last instant it was evaluated at"),

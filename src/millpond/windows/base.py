@@ -53,6 +53,8 @@ class Window(ABC):
     """How far back it reaches, if that is the same at every instant."""
     now: bool = False
     """Whether it holds the rows of the instant alone."""
+    before: bool = False
+    """Whether it ends before the instant: the rows of the instant itself are not in it."""
     grows: bool = False
     """Whether rows come into it and none ever leaves."""
 
@@ -65,6 +67,10 @@ class Window(ABC):
     def needs_now(self) -> bool:
         """Whether it is empty as long as its table has no time yet."""
         return self.now or self.length is not None
+
+    def last(self, now: int) -> int:
+        """The latest event time it holds at `now`."""
+        return now - 1 if self.before else now
 
     @classmethod
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millpond.errors import nearest
 from millpond.windows.base import Window, WindowText
+from millpond.windows.before import BeforeWindow
 from millpond.windows.interval import IntervalWindow
 from millpond.windows.landmark import LandmarkWindow
 from millpond.windows.newest import RowsWindow
@@ -12,7 +13,7 @@ from millpond.windows.since import SinceWindow
 from millpond.windows.unbounded import UnboundedWindow
 
 KINDS: tuple[type[Window], ...] = (
-    *(NowWindow, UnboundedWindow, IntervalWindow, LandmarkWindow, SinceWindow),
+    *(NowWindow, UnboundedWindow, BeforeWindow, IntervalWindow, LandmarkWindow, SinceWindow),
     RowsWindow,  # last: it may begin with any word, the name of a column
 )
 

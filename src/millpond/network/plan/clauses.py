@@ -6,6 +6,7 @@ parser knows, is refused with a reason in the user's words.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -64,6 +65,23 @@ def group_keys(tree: exp.Select) -> list[exp.Expr] | Refusal:
     if several or not group.expressions or any(v for k, v in group.args.items() if k != "expressions"):
         return Refusal("its GROUP BY is more than a list")
     return list(group.expressions)
+
+
+def nothing_of_nothing(tree: exp.Expr, streams: Collection[str]) -> bool:
+    """Whether a query has no rows for certain when its streams have none: it is grouped, or looks at each row for itself, and
+    a stream comes first in its FROM."""
+    source = tree.args.get("from_")
+    if not isinstance(tree, exp.Select) or source is None:
+        return False
+    if any(join.side not in ("", "LEFT") for join in tree.args.get("joins") or ()):
+        return False
+    keys = group_keys(tree)
+    if isinstance(keys, Refusal) or (not keys and (tree.args.get("having") or tree.find(exp.AggFunc))):
+        return False
+    first = source.this
+    if isinstance(first, exp.Subquery):
+        return nothing_of_nothing(first.this, streams)
+    return isinstance(first, exp.Table) and first.name in streams
 
 
 def key_columns(tree: exp.Select) -> frozenset[str]:

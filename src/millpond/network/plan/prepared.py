@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from sqlglot import exp
 
@@ -17,12 +18,15 @@ from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.deterministic import check_deterministic, check_special_times
 from millpond.network.plan.running import running_shape
+from millpond.network.plan.sessions import JOINED, with_ends
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
+from millpond.query.instant import names_instant
 from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 from millpond.windows.newest import RowsWindow
+from millpond.windows.session import SessionWindow
 from millpond.windows.unbounded import UnboundedWindow
 
 
@@ -59,6 +63,11 @@ class Prepared:
         return self.query.each_row
 
     @property
+    def offset(self) -> int:
+        """How far instants are behind the multiples of `slide`, in the table's unit."""
+        return self.unit.count(self.query.offset)
+
+    @property
     def must_remember(self) -> bool:
         """Whether the result at the last instant cannot be computed again, as the standard tables it reads may have changed; or
         not at once, as Spark would have to be asked."""
@@ -70,6 +79,11 @@ class Prepared:
         if use.window.now:
             return 0
         return None if use.window.interval is None else self.unit.count(use.window.interval)
+
+    def last(self, use: Use, instant: int) -> int:
+        """The latest time that a window by time holds at an instant."""
+        assert use.window is not None
+        return use.window.last(instant)
 
     def start(self, use: Use, instant: int) -> int:
         """Where a window by time begins at an instant; at a later one it does not begin earlier."""
@@ -86,7 +100,11 @@ def prepare(query: ContinuousQuery, catalog: Catalog) -> Prepared:
 
 
 def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: str) -> Prepared:
-    bound = bind(tree, catalog, sql, spark_decides=True, each_row=query.each_row)
+    if query.gap is not None:
+        tree = with_ends(tree, catalog, sql)
+    bound = bind(tree, catalog, sql, spark_decides=query.gap is None, each_row=query.each_row)
+    if query.gap is not None:
+        bound = _over_sessions(bound, query.gap)
     check_deterministic(tree, catalog, sql)
     streams = tuple(u for u in bound.uses.values() if isinstance(u.table, StreamingTable))
     standards = tuple(u for u in bound.uses.values() if isinstance(u.table, StandardTable))
@@ -105,9 +123,17 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
         unit.count(query.slide)
+        unit.count(query.offset)
     _check_functions(bound, sql)
     text, refusal = _translated(bound, sql)
     if refusal is not None:
+        if query.gap is not None:
+            raise UnsupportedSql(
+                "sessions are not evaluated on Spark in a continuous query",
+                detail=f"Spark is needed because: {refusal}.",
+                hint=f"Leave that to a query that reads this one. {JOINED}",
+                sql=sql,
+            )
         check_special_times(tree, sql)
         if query.each_row:
             raise UnsupportedSql(
@@ -137,6 +163,17 @@ def _translated(bound: Bound, sql: str) -> tuple[str | None, str | None]:
                 sql=sql,
             ) from refusal
         return None, str(refusal)
+
+
+def _over_sessions(bound: Bound, gap: timedelta) -> Bound:
+    """The stream is seen through the rows of open sessions."""
+    uses = {
+        name: replace(use, window=SessionWindow(gap))
+        if isinstance(use.table, StreamingTable) and not use.window
+        else use
+        for name, use in bound.uses.items()
+    }
+    return replace(bound, uses=uses)
 
 
 def _check_functions(bound: Bound, sql: str) -> None:
@@ -251,6 +288,28 @@ def _grows(use: Use, reason: str, sql: str) -> UnsupportedSql:
         hint="Use [INTERVAL ...], [LANDMARK DAY], [ROWS ...] or [NOW];"
         " or [UNBOUNDED] with COUNT, SUM, AVG, MIN and MAX of numbers.",
         sql=sql,
+    )
+
+
+def resends(prepared: Prepared) -> str | None:
+    """What to warn of when a query is made that sends its whole result at every arrival, and that result is long."""
+    query, tree = prepared.query, prepared.bound.tree
+    if query.slide is not None or query.gap is not None or query.stream_operator != "rstream":
+        return None
+    if all(
+        u.window is not None and (u.window.now or (u.window.rows == 1 and not u.window.columns))
+        for u in prepared.streams
+    ):
+        return None
+    if isinstance(tree, exp.Select):
+        grouped = tree.args.get("group") is not None
+        aggregated = any(item.find(exp.AggFunc) and not item.find(exp.Window) for item in tree.selects)
+        where = tree.args.get("where")
+        if (aggregated and not grouped) or (where is not None and names_instant(where)):
+            return None  # a row, or those of the instant
+    return (
+        "with SAMPLE REALTIME it sends all of its result, not only what is new, at the time of every row; "
+        "SELECT ISTREAM sends what is new, SELECT RSTREAM says that all is meant"
     )
 
 

@@ -65,5 +65,5 @@ def grouping_of(
 
 
 def by_time(window: Window | None) -> bool:
-    """Whether a window holds all rows from some time on, which moves."""
-    return window is not None and not window.grows and not window.now and window.rows is None
+    """Whether a window holds all rows from some time on, which moves, up to the instant."""
+    return window is not None and not (window.grows or window.now or window.before) and window.rows is None

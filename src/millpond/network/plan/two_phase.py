@@ -5,8 +5,8 @@
 becomes a query of the shards that sends, at each instant, a row per group with the sum and the count, and one over these
 rows of the instant that adds them up. Rows of the table stay in their shards; what travels is as small as the result.
 
-Done for GROUP BY plain columns at fixed slides, RSTREAM, with COUNT, SUM, AVG, MIN and MAX of integer columns, where adding
-up gives the same in any order; COUNT(DISTINCT x) only when x is the shard key, whose values no two shards share.
+Done for GROUP BY plain columns and NOW() at fixed slides, RSTREAM, with COUNT, SUM, AVG, MIN and MAX of integer columns, where
+adding up gives the same in any order; COUNT(DISTINCT x) only when x is the shard key, whose values no two shards share.
 
 FROM may be a subquery that is itself grouped by the shard key, and by whatever else: then each of its rows is made in one
 shard, and aggregates of its integer columns are split like those of a table's.
@@ -134,6 +134,18 @@ def _from_where(sql: str) -> str | None:
     return None
 
 
+def is_of_instant(node: exp.Expr) -> bool:
+    """Whether an expression as it is written depends on nothing but NOW()."""
+    if node.find(exp.Column, exp.AggFunc, exp.Query) is not None:
+        return False
+    calls = list(node.find_all(exp.Func))
+    return bool(calls) and all(isinstance(c, (exp.CurrentTimestamp, exp.Anonymous)) and is_now(c) for c in calls)
+
+
+def is_now(call: exp.Expr) -> bool:
+    return isinstance(call, exp.CurrentTimestamp) or (call.name.upper() == "NOW" and not call.expressions)
+
+
 class _NotSplit(Exception):
     """The whole query is evaluated whole."""
 
@@ -146,6 +158,8 @@ class _Parts:
         self._keys = {k.lower() for k in keys}  # no two shards share their values
         self._groups: list[exp.Column] = []
         for item in groups:
+            if is_of_instant(item):
+                continue  # the same in all groups of an instant
             if not isinstance(item, exp.Column) or item.name.lower() not in columns:
                 raise_not_split()
             self._groups.append(item)
@@ -213,6 +227,7 @@ class _Parts:
 
     def queries(self, query: ContinuousQuery, body: str, outputs: list[str]) -> tuple[ContinuousQuery, ContinuousQuery]:
         groups = [g.sql(dialect=Millpond) for g in self._groups]
+        by = groups or ["NOW()"]  # grouped by nothing else: no rows, no group
         items = [f"{text} AS g{i}" for i, text in enumerate(groups)]
         items += [f"{text} AS {name}" for text, (name, _) in self._partials.items()]
         columns = [
@@ -224,13 +239,13 @@ class _Parts:
         partial = replace(
             query,
             name=name,
-            sql=f"SELECT {', '.join(items)} {body} GROUP BY {', '.join(groups)}",
+            sql=f"SELECT {', '.join(items)} {body} GROUP BY {', '.join(by)}",
             columns=Schema(tuple(columns)),
             folder=query.folder + _SUFFIX,
             history=None,
             part_of=query.name,
         )
-        keys = ", ".join(f"`g{i}`" for i in range(len(groups)))
+        keys = ", ".join(f"`g{i}`" for i in range(len(groups))) or "NOW()"
         whole = replace(
             query,
             sql=f"SELECT {', '.join(outputs)} FROM `{name}` [NOW] GROUP BY {keys}",

@@ -60,6 +60,8 @@ def cost_rows(network: Network) -> list[dict[str, Any]]:
 def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     arrival = "at each row" if query.each_row else "at each arrival"
     sample = arrival if query.slide is None else f"every {describe(query.slide)}"
+    if query.gap is not None:
+        sample = f"when a session has ended, by a gap of {describe(query.gap)}"
     kept = "those of the last instant"
     if query.history is not None:
         kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"
@@ -144,5 +146,5 @@ def _hint(table: str) -> str:
 def _next(query: ContinuousQuery, table: StreamingTable, now: int) -> str:
     if query.slide is None:
         return f"the next row of {table.name}, once its time has passed"
-    slide = table.unit.count(query.slide)
-    return f"{table.shown(-(-now // slide) * slide)}, once time has passed it"
+    slide, offset = table.unit.count(query.slide), table.unit.count(query.offset)
+    return f"{table.shown(now + (offset - now) % slide)}, once time has passed it"

@@ -120,6 +120,8 @@ class Strategy(ABC):
         self.cost = Cost()
         self.held: pa.Table | None = None  # what was sent last, where that is not the result at the last instant
         self._inlets: list[Inlet] = []
+        # Whether rows of an instant are in none of its windows: then it is due as soon as time is complete up to it.
+        self._open_end = all(use.window is not None and use.window.before for use in prepared.streams)
 
     @classmethod
     @abstractmethod
@@ -169,6 +171,8 @@ class Strategy(ABC):
         """The times between which instants are to be evaluated now, if any: from the first up to, not with, the second."""
         inlets = self._inlets
         frontier = inlets[0].frontier if len(inlets) == 1 else min(i.frontier for i in inlets)
+        if self._open_end and frontier != NEVER:
+            frontier += 1
         begin = self.progress.frontier
         if frontier == NEVER or (begin is not None and frontier <= begin):
             return None
@@ -189,7 +193,7 @@ class Strategy(ABC):
         """The instants of the query in [begin, frontier)."""
         slide = self.prepared.slide
         if slide is not None:
-            return slides(begin, frontier, slide)
+            return slides(begin, frontier, slide, self.prepared.offset)
         return arrivals([times for inlet in self._inlets for times in inlet.times()], begin, frontier)
 
     def _send_each(

@@ -23,7 +23,7 @@ from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.keyed_rows import KeyedRows
 from millpond.network.buffers.predicates import compile_condition
 from millpond.network.engine.stream_operators import send
-from millpond.network.plan.clauses import Refusal, key_columns, only
+from millpond.network.plan.clauses import Refusal, key_columns, nothing_of_nothing, only
 from millpond.network.plan.key_lookup import Lookup, lookups
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
@@ -92,8 +92,9 @@ class InstantStrategy(Strategy):
         self._quiet = False  # whether its result at the last instant had no rows
         windows = [u.window for u in prepared.streams]
         # Whether its result over empty windows is the same at all instants of a step.
-        self._by_time = not names_instant(prepared.bound.tree) and all(
-            w and w.rows is None and not w.grows for w in windows
+        tree = prepared.bound.tree
+        self._by_time = all(w and w.rows is None and not w.grows for w in windows) and (
+            not names_instant(tree) or nothing_of_nothing(tree, [u.name for u in prepared.streams])
         )
         self._schema = arrow_schema(prepared.query.columns)
         self._result_schema = arrow_schema(prepared.query.columns.without(INSTANT))
@@ -168,7 +169,7 @@ class InstantStrategy(Strategy):
         due = awake(self._instants(begin, frontier), self._wakes)
         sent, frontier = self._send_each(due, frontier, self._send_at)
         slide = self.prepared.slide
-        passed = slides(begin, frontier, slide) if slide is not None else ()
+        passed = slides(begin, frontier, slide, self.prepared.offset) if slide is not None else ()
         self.progress = Progress(frontier, passed[-1] if passed else self.progress.last)
         return sent
 
@@ -279,7 +280,9 @@ class InstantStrategy(Strategy):
         columns `names`, or all."""
         if self._predicate is None or use.window is None or use.window.rows is not None:
             return self._content(use, instant)
-        content = self.context.content(use.table.name, self.prepared.start(use, instant), instant)
+        content = self.context.content(
+            use.table.name, self.prepared.start(use, instant), self.prepared.last(use, instant)
+        )
         places = np.flatnonzero(self._predicate(content.columns)) if content.size else None
         if names:
             return content.rows(names, places)
@@ -294,7 +297,7 @@ class InstantStrategy(Strategy):
         inlet, window = self.context.inlets[use.table.name], use.window
         assert window is not None
         if window.rows is None:
-            return inlet.between(self.prepared.start(use, instant), instant)
+            return inlet.between(self.prepared.start(use, instant), self.prepared.last(use, instant))
         interval = self.prepared.interval(use)
         if window.columns:
             return self._content_by_key(use, instant, interval, keys)

@@ -166,7 +166,7 @@ class SparkStrategy(InstantStrategy):
         first = self._inquiry.questions[0].instant if self._inquiry.asked else self._asked
         frontier = max(begin, first)
         slide = self.prepared.slide
-        passed = slides(begin, frontier, slide) if slide is not None else ()
+        passed = slides(begin, frontier, slide, self.prepared.offset) if slide is not None else ()
         self.progress = Progress(frontier, passed[-1] if passed else self.progress.last)
 
     # -- what it holds -----------------------------------------------------------------------------------------------------

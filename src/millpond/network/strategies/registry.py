@@ -16,9 +16,11 @@ from millpond.network.strategies.newest import NewestStrategy
 from millpond.network.strategies.on_spark import SparkStrategy
 from millpond.network.strategies.rows import RowStrategy
 from millpond.network.strategies.running import RunningStrategy
+from millpond.network.strategies.sessions import SessionStrategy
 
 STRATEGIES: tuple[type[Strategy], ...] = (
     SparkStrategy,
+    SessionStrategy,  # no other knows what a session is
     RowStrategy,
     NeighbourStrategy,
     NewestStrategy,

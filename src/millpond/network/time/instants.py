@@ -26,13 +26,13 @@ send, and is taken off then."""
 Times = npt.NDArray[np.int64]
 
 
-def slides(begin: int, end: int, slide: int) -> range:
-    """The multiples of `slide` in [begin, end).
+def slides(begin: int, end: int, slide: int, offset: int = 0) -> range:
+    """The multiples of `slide` plus `offset` in [begin, end).
 
-    >>> list(slides(3, 9, 2))
-    [4, 6, 8]
+    >>> list(slides(3, 9, 2)), list(slides(3, 9, 5, 1))
+    ([4, 6, 8], [6])
     """
-    return range(-(-begin // slide) * slide, end, slide)
+    return range(offset - (offset - begin) // slide * slide, end, slide)
 
 
 def awake(instants: range | list[int], wakes: Callable[[int], int | None]) -> Iterator[int]:
@@ -51,7 +51,7 @@ def awake(instants: range | list[int], wakes: Callable[[int], int | None]) -> It
         time = wakes(instant)
         if time is None:
             return
-        instant = max(instant + instants.step, slides(time, instants.stop, instants.step).start)
+        instant = max(instant + instants.step, slides(time, instants.stop, instants.step, instants.start).start)
 
 
 def arrivals(times: Iterable[Times], begin: int, end: int) -> list[int]:

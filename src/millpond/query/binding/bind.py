@@ -28,6 +28,7 @@ from millpond.query.binding.clauses import check_clauses
 from millpond.query.binding.columns import check_columns, settle_where, type_columns
 from millpond.query.binding.forms import as_query, name_sources, rename_columns
 from millpond.query.binding.functions import ORDERED, name_functions, order_aggregates
+from millpond.query.binding.group_windows import expand_group_windows
 from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
 from millpond.query.binding.previous import calls_previous, rewrite_previous
@@ -69,6 +70,7 @@ def bind(
     with _told_at(query, sql):
         contents = check_allowed(tree, catalog, sql)
         check_growth(tree)
+        expand_group_windows(tree, catalog, sql, changes)
         check()
         hidden = contents.row_numbers or (contents.calls and calls_previous(tree))
         if hidden:

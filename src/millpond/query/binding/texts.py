@@ -49,6 +49,29 @@ class TextChanges:
         self._changes.append(Change(span, View(use, alias)))
         return None
 
+    def around(self, table: exp.Table, call: Span, before: str, after: str) -> None:
+        """A call over a table becomes a subquery over it: what stands before the table's name, and after it."""
+        name = span_of(table)
+        if self._text is None or name is None:
+            return self.lost()
+        self._changes += [Change(Span(call.start, name.start), before), Change(Span(name.end, call.end), after)]
+        return None
+
+    def mention(self, node: exp.Expr, becomes: str) -> None:
+        """A column, a call or a field of a call's result becomes another expression."""
+        if isinstance(node, exp.Column):
+            place = span_of(node)
+        else:
+            place = self._call(node.this if isinstance(node, exp.Dot) else node)
+            if place is not None and isinstance(node, exp.Dot):
+                last = span_of(node.expression)
+                place = None if last is None else Span(place.start, last.end)
+        if self._text is None or place is None:
+            return self.lost()
+        self._changes.append(Change(place, becomes))
+        self.renames = True
+        return None
+
     def schema(self, column: exp.Column) -> None:
         """A column named with a schema (`millpond.queries.name`) loses it: its relation is known by its alias."""
         schema, table = column.args["db"], column.args["table"]

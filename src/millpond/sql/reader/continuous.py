@@ -17,8 +17,10 @@ from millpond.duration import FOREVER
 from millpond.errors import SqlSyntaxError
 from millpond.sql import statements as st
 from millpond.sql.cursor import VALUES, TokenCursor
+from millpond.sql.group_windows import names_group_windows
 from millpond.sql.literals import FOLDED
 from millpond.sql.query_text import QUERY_TEXT, Change, text_of
+from millpond.sql.reader.other_dialects import refuse_other_dialects
 from millpond.sql.reader.queries import QUERY_STARTS, QueryReader
 from millpond.sql.statements import Statement
 from millpond.windows.interval import IntervalWindow
@@ -68,10 +70,17 @@ class ContinuousReader(QueryReader):
             raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
         start = self.index
         end = self._sample()
-        self.index = end + 1
-        slide, each_row = self.sample("SAMPLE")
-        if self.look():
-            raise self.unexpected("the end of the statement")
+        sample, slide, each_row = None, None, False
+        if end is None:
+            end = self._emit()
+            self.index = len(self.tokens)
+        else:
+            refuse_other_dialects(self.sql, self.tokens, end)
+            self.index = end + 1
+            slide, each_row = self.sample("SAMPLE")
+            sample = self.span(end)
+            if self.look():
+                raise self.unexpected("the end of the statement")
         form = self._form(start, end)
         tokens = [t for place, t in enumerate(self.tokens[start:end], start) if place != form]
         text = self.sql[self.tokens[start].start : self.tokens[end - 1].end + 1]
@@ -86,13 +95,29 @@ class ContinuousReader(QueryReader):
                 raise self.unsupported("a folded list in a continuous query", start)
         inner = QueryReader(self.sql, tokens)
         tree = inner.query(after)
+        if sample is None and not names_group_windows(tree):
+            refuse_other_dialects(self.sql, self.tokens, end)
+            self.index = end
+            raise self.no_sample()
         word = self.tokens[form].text.lower() if form is not None else "rstream"
         if form is not None and (written := text_of(tree)) is not None:
             tree.meta[QUERY_TEXT] = written.changed([Change(self.span(form, form + 1), "")])
-        return st.Continuous(text, tree, word, slide, each_row)
+        return st.Continuous(text, tree, word, slide, each_row, form is None, sample)
 
-    def _sample(self) -> int:
-        """Where the SAMPLE clause begins. A table or column may be called so too: the last place it can be is it."""
+    def no_sample(self) -> SqlSyntaxError:
+        return self.unexpected("SAMPLE at the end of a continuous query", hint=SAMPLE_HINT)
+
+    def _emit(self) -> int:
+        """Where the query ends that has no SAMPLE. `EMIT ON WINDOW CLOSE` and `EMIT FINAL` say what happens anyway."""
+        end = len(self.tokens)
+        for words in (("EMIT", "ON", "WINDOW", "CLOSE"), ("EMIT", "FINAL")):
+            if TokenCursor(self.sql, self.tokens, end - len(words)).at(*words):
+                return end - len(words)
+        return end
+
+    def _sample(self) -> int | None:
+        """Where the SAMPLE clause begins; None if there is none. A table or column may be called so too: the last place it can
+        be is it."""
         places = [TokenCursor(self.sql, self.tokens, i) for i in range(len(self.tokens) - 1, self.index, -1)]
         for here in places:
             if any(here.at("SAMPLE", word) for word in _SAMPLES):
@@ -100,8 +125,7 @@ class ContinuousReader(QueryReader):
         for here in places:  # misspelt or unfinished
             if here.accept("SAMPLE") and (not here.look() or here.at_word() or here.look().token_type in VALUES):
                 return here.index - 1
-        self.index = len(self.tokens)
-        raise self.unexpected("SAMPLE at the end of a continuous query", hint=SAMPLE_HINT)
+        return None
 
     def _form(self, start: int, end: int) -> int | None:
         """Where ISTREAM, DSTREAM or RSTREAM stands behind the first SELECT of the query itself, if it does."""

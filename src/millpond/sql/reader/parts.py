@@ -92,6 +92,9 @@ class Parts(TokenCursor):
         return tuple(columns.values())
 
     def column(self) -> Column:
+        if self.at("WATERMARK", "FOR"):
+            hint = "Say it behind the columns: CREATE STREAMING TABLE ... (...) TIMESTAMP BY t LATENESS INTERVAL '5' SECOND."
+            raise self.unsupported("WATERMARK FOR is not supported", self.index, hint=hint)
         if self.look(1).text.upper() not in (*TYPE_NAMES, *ALIASES):  # else a column may be called like a constraint
             self.refuse(CONSTRAINTS)
         name = self.name("column")

@@ -17,6 +17,7 @@ from millpond.sql.chains import LONG, balance
 from millpond.sql.cursor import TEXTS, VALUES, TokenCursor
 from millpond.sql.dialect import read_tree, span_of
 from millpond.sql.literals import FOLDED, LiteralRows
+from millpond.sql.reader.other_dialects import refuse_other_dialects
 from millpond.sql.reader.parts import REFUSED_CLAUSES, Parts
 from millpond.sql.sizes import Sizes, check_depth
 from millpond.sql.statements import Statement
@@ -67,6 +68,7 @@ class QueryReader(Parts):
         if not any(self.at(start) for start in QUERY_STARTS):
             raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
         self._refuse_continuous()
+        refuse_other_dialects(self.sql, self.tokens, self.index)
         place = self.span(self.index, len(self.tokens))
         tree = self.tree(self.index)
         if isinstance(tree, exp.DML):

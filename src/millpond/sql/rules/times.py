@@ -31,6 +31,7 @@ from millpond.sql.rules.types import convert, parse_constant
 
 _DATE_UNITS = {"YEAR", "MONTH", "WEEK", "DAY"}
 _UNITS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"}
+_FINE_UNITS = {"MILLISECOND", "MICROSECOND"}
 _WHOLE = re.compile(r"[+-]?\d{1,6}")
 
 # How DuckDB says the part that Spark's function gives.
@@ -62,7 +63,7 @@ def interval_of(node: exp.Expression) -> tuple[int, str] | None:
     if not (isinstance(unit, exp.Var) and isinstance(count, exp.Literal) and _WHOLE.fullmatch(count.name)):
         raise NotOnDuckDB("an interval of several units is only proved on Spark")
     name = unit.name.upper().removesuffix("S")
-    if name not in _DATE_UNITS and name not in _CLOCK_PARTS:
+    if name not in _DATE_UNITS and name not in _CLOCK_PARTS and name not in _FINE_UNITS:
         raise NotOnDuckDB(f"an interval in {name} is only proved on Spark")
     return int(count.name), name
 
@@ -206,6 +207,23 @@ def epoch_seconds(node: exp.StrToUnix, tr: Translator) -> Value:
     return Value(f"(epoch_us({value.sql}) // 1000000)", BIGINT, value.raises)
 
 
+def epoch_micros(node: exp.UnixMicros, tr: Translator) -> Value:
+    value = tr.value(node.this)
+    if value.type != TIMESTAMP:
+        raise NotOnDuckDB("unix_micros of anything but a timestamp is only proved on Spark")
+    return Value(f"epoch_us({value.sql})", BIGINT, value.raises)
+
+
+def from_micros(node: exp.Anonymous, tr: Translator) -> Value:
+    """`timestamp_micros`: whole numbers of any type."""
+    if len(node.expressions) != 1:
+        raise NotOnDuckDB(unproved(node))
+    value = tr.value(node.expressions[0])
+    if not value.type.is_integer:
+        raise NotOnDuckDB(f"timestamp_micros of {value.type} is only proved on Spark")
+    return Value(f"make_timestamptz({convert(value, BIGINT).sql})", TIMESTAMP, value.raises)  # as a column is
+
+
 def epoch_days(node: exp.UnixDate, tr: Translator) -> Value:
     value = tr.value(node.this)
     if value.type != DATE:
@@ -243,6 +261,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.LastDay: last_day,
     exp.StrToUnix: epoch_seconds,
     exp.UnixDate: epoch_days,
+    exp.UnixMicros: epoch_micros,
 }
 
-FUNCTIONS: dict[str, Rule] = {"make_date": make_date, "weekday": weekday}
+FUNCTIONS: dict[str, Rule] = {"make_date": make_date, "weekday": weekday, "timestamp_micros": from_micros}

@@ -43,6 +43,7 @@ class Question:
     text: str
     columns: tuple[str, ...]
     slide: int
+    offset: int
 
 
 def question_of(prepared: Prepared) -> Question | None:
@@ -74,7 +75,7 @@ def question_of(prepared: Prepared) -> Question | None:
         text = to_duckdb(copy, prepared.bound.functions)
     except NotOnDuckDB:
         return None
-    return Question(text, tuple(used_columns(prepared.bound, use)), prepared.slide)
+    return Question(text, tuple(used_columns(prepared.bound, use)), prepared.slide, prepared.offset)
 
 
 def simple_where(prepared: Prepared) -> exp.Expr | None:

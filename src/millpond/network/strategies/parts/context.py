@@ -49,15 +49,15 @@ class Context:
             found = self._arrived[key] = Arrived(inlet.between(begin, frontier - 1), inlet.time_column)
         return found
 
-    def content(self, stream: str, low: int, instant: int) -> Arrived:
-        """The rows of a stream with low <= time <= instant, as a window by time holds them."""
-        key = (stream, low, instant)
+    def content(self, stream: str, low: int, high: int) -> Arrived:
+        """The rows of a stream with low <= time <= high, as a window by time holds them."""
+        key = (stream, low, high)
         found = self._contents.get(key)
         if found is None:
             if len(self._contents) >= _CONTENTS:
                 self._contents.clear()
             inlet = self.inlets[stream]
-            whole = inlet.between(low, instant).combine_chunks()  # rows are taken from it many times
+            whole = inlet.between(low, high).combine_chunks()  # rows are taken from it many times
             found = self._contents[key] = Arrived(whole, inlet.time_column)
         return found
 

@@ -13,6 +13,7 @@ from millpond.errors import IntakeError, UnsupportedSql
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.plan.prepared import Prepared
+from millpond.network.plan.sessions import END
 from millpond.query.binding.uses import Use
 from millpond.query.instant import OWN_INSTANT, at_instant
 from millpond.query.local import with_relations
@@ -23,11 +24,18 @@ from millpond.schema import Column, with_seq
 def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:
     """The result at an instant; `tables` are the contents, by the names of the relations."""
     assert prepared.text is not None
+    return ask_text(engine, prepared, prepared.text, tables, instant)
+
+
+def ask_text(engine: Engine, prepared: Prepared, text: str, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:
+    """The answer to another question about the relations of a query that `tables` holds."""
     parts = []
     for use in (*prepared.streams, *prepared.standards):
+        if use.name not in tables:
+            continue
         content = with_previous(use, f"SELECT * FROM {use.name}_rows", DUCKDB)
         parts.append(f"{use.name} AS NOT MATERIALIZED ({content})")
-    text = with_relations(parts, at_instant(prepared.text, instant))
+    text = with_relations(parts, at_instant(text, instant))
     engine.learn(prepared.bound.functions)
     return engine.run(text, {f"{name}_rows": rows for name, rows in tables.items()})
 
@@ -43,7 +51,8 @@ def own_instants(use: Use, rows: pa.Table, instant: int, arrived: npt.NDArray[np
 def result_columns(engine: Engine, prepared: Prepared) -> list[Column]:
     """What a query selects, found by asking it over nothing."""
     found = ask(engine, prepared, nothing_in(prepared), 0).schema
-    return [Column(n.lower(), data_type(f.type)) for n, f in zip(prepared.bound.names, found, strict=True)]
+    named = zip(prepared.bound.names, found, strict=True)
+    return [Column(n.lower(), data_type(f.type)) for n, f in named if n != END]
 
 
 def spark_columns(engine: SparkEngine, prepared: Prepared) -> list[Column]:
