@@ -12,7 +12,9 @@ read to its end and thrown away: it is no larger than half of `spark_memory`.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
@@ -41,9 +43,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _numbers = itertools.count()
-_LAST_MOMENT = (
-    1.0  # seconds that a query has to end after its jobs were cancelled; some work of Spark's driver cannot be
-)
+_LAST_MOMENT = 1.0
+"""Seconds that a query has to end after its jobs were cancelled; some work of Spark's driver cannot be."""
+_NOW_AND_THEN = 0.2  # seconds
 
 
 def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = None) -> pa.Table:
@@ -126,14 +128,22 @@ def _collected(session: SparkSession, text: str, tag: str, deadline: Deadline | 
 
     threading.Thread(target=collect, name=f"millpond-collect{tag}", daemon=True).start()
     if deadline is None:
-        wait([answer])
+        _wait(answer, math.inf)
         return answer.result()
     # A tag of the session would be known only to the thread that made it.
     with deadline.stopping(lambda: session.sparkContext.cancelJobsWithTag(tag)):
-        wait([answer], min(deadline.remaining, threading.TIMEOUT_MAX))
+        _wait(answer, deadline.remaining)
         if not wait([answer], _LAST_MOMENT).done:
             raise deadline.error()
         return answer.result()
+
+
+def _wait(answer: Future[pa.Table], seconds: float) -> None:
+    """Wait for an answer, and wake up now and then: libraries install handlers of signals after which a thread that waits is not
+    woken by Ctrl-C."""
+    end = time.monotonic() + seconds
+    while not wait([answer], max(0.0, min(_NOW_AND_THEN, end - time.monotonic()))).done and time.monotonic() < end:
+        pass
 
 
 @contextmanager

@@ -151,8 +151,12 @@ def test_ctrl_c_is_heard_while_a_result_is_collected(limit: timedelta | None, tm
         assert session.collecting.wait(60)
         os.kill(os.getpid(), signal.SIGINT)  # as a terminal does: the main thread hears it, wherever it waits
 
+    signal.siginterrupt(signal.SIGINT, False)  # as libraries leave it: the signal does not end a wait
     threading.Thread(target=press).start()
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, session, limit)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, session, limit)
+    finally:
+        signal.siginterrupt(signal.SIGINT, True)
     assert not session.enough.is_set()
     session.enough.set()
