@@ -29,6 +29,8 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 import millpond
 from millpond.errors import MillpondError
@@ -88,7 +90,7 @@ class Verdict:
 
     @property
     def differs(self) -> bool:
-        return self.kind not in ("same", "refused", "left to Spark", "error in the data")
+        return self.kind not in ("same", "refused", "left to Spark", "error in the data", "Spark failed")
 
 
 def plain_session(session: Any, *, quick: bool = True, without: Sequence[str] = ()) -> Any:
@@ -181,9 +183,6 @@ class Comparison:
                 return Answer(error=error), engine
 
     def theirs(self, sql: str, session: Any = None) -> Answer:
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         try:
             return Answer((session or self._spark).sql(sql).toArrow())
         except (PySparkException, Py4JError) as error:
@@ -213,7 +212,8 @@ def judge(each: Statement, mine: Answer, engine: str, theirs: Answer) -> Verdict
         return Verdict(each, "only we refuse", engine, said[:300])
     if theirs.error is not None:
         said = str(theirs.error).splitlines()[0]
-        return Verdict(each, "only Spark refuses", engine, said[:300])
+        refused = isinstance(theirs.error, PySparkException)  # another error is a bug of Spark's, and no answer
+        return Verdict(each, "only Spark refuses" if refused else "Spark failed", engine, said[:300])
     assert mine.rows is not None
     assert theirs.rows is not None
     if mine.rows.column_names != theirs.rows.column_names:

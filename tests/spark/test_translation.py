@@ -155,4 +155,4 @@ def test_zoned_timestamps_give_the_same(
 def test_most_of_the_corpus_runs_on_duckdb() -> None:
     common = [case for case in CORPUS if case.file != "forms"]  # that file has what is rare
     assert len(common) >= 180
-    assert sum(case.where == "duckdb" for case in common) >= 0.85 * len(common)
+    assert sum(case.where == "duckdb" for case in common) >= 0.8 * len(common)

@@ -65,17 +65,13 @@ Detail: There is: k, v.
 : k | v
 1 | 10
 
-! SELECT * EXCEPT (v) FROM r [ROWS 1] JOIN range(2) x ON r.k = x.id
-* is not supported beside a window in this query
-Detail: The columns of "x" are not known here.
-Hint: Write the columns that you mean.
+? SELECT * EXCEPT (v) FROM r [ROWS 1] JOIN range(2) x ON r.k = x.id
+: k | id
+1 | 1
 
-! SELECT * FROM r [ROWS 1] NATURAL JOIN range(2) x
-NATURAL JOIN is not supported beside a window in this query
-line 1: SELECT * FROM r [ROWS 1] NATURAL JOIN range(2) x
-                                              ^^^^^
-Detail: The columns of one side are not known here.
-Hint: Write JOIN ... USING (...).
+? SELECT * FROM r [ROWS 1] NATURAL JOIN (SELECT id AS k FROM range(2)) x
+: k | v
+1 | 10
 
 # so do continuous queries
 > CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS SELECT * FROM r [NOW] LEFT SEMI JOIN d ON r.k = d.k SAMPLE EACH ROW

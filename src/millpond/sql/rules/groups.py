@@ -75,7 +75,9 @@ _AROUND_KEYS = (exp.Group, exp.GroupingSets, exp.Rollup, exp.Cube, exp.Tuple, ex
 
 
 def _parts(node: exp.Expr) -> tuple[str, ...]:
-    return tuple(sorted(part.sql("spark") for part in node.find_all(exp.Column, exp.Literal)))
+    """Columns, literals and functions of an expression: expressions that Spark takes for one another have the same."""
+    leaves = [part.sql("spark") for part in node.find_all(exp.Column, exp.Literal)]
+    return tuple(sorted([*leaves, *(f"{part.key}()" for part in node.find_all(exp.Func))]))
 
 
 def check_respelled(select: exp.Select) -> None:
