@@ -36,6 +36,7 @@ STAGES = {
         "results",
         "query",
         "network",
+        "standing",
         "tick",
         "system",
     ),
@@ -70,15 +71,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Shards are found by the same arithmetic as at the door.
     # Filters are predicates, evaluated over the columns of a batch.
     "network": {"table", "foreign_tables", "results", "sql", "query", "ingest", "synopses", "predicate", "windows"},
-    "tick": {"table", "spark", "query", "network"},
+    # Standing queries are asked like one-time queries; what is kept of them are rows and numbers of rows that match predicates.
+    "standing": {"table", "sql", "query", "predicate", "windows"},
+    "tick": {"table", "spark", "query", "network", "standing"},
     # What the pond knows of itself as relations: it looks at every stage that has something to tell, and changes none.
-    "system": {"sources", "ingest", "table", "results", "query", "network", "tick", "lock"},
+    "system": {"sources", "ingest", "table", "results", "query", "network", "standing", "tick", "lock"},
     # Wires the stages together, so it sees them all; it knows no SQL statement.
     "workspace": {*STAGES - {"sql", "system"}, "lock"},
     # What each statement does to a workspace.
-    "statements": {*STAGES, "workspace"},
+    "statements": {*STAGES, "workspace", "predicate"},
     # What a user holds: calls of the workspace and of statements.
-    "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "system"},
+    "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "standing", "system"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
     "__init__": {*STAGES, "pond"},
     # Public checks of what a user can extend.
@@ -106,6 +109,11 @@ NETWORK_MAY_IMPORT: dict[str, set[str]] = {
     "strategies": {"time", "buffers", "aggregates", "state", "engine", "plan"},
     "evaluate": {"time", "state", "engine", "plan", "strategies"},
     "run": {"state", "engine", "plan", "strategies", "evaluate"},
+}
+# Packages of `standing` that are plain data structures: besides themselves and the vocabulary they may import these parts.
+STANDING_MAY_IMPORT: dict[str, set[str]] = {
+    "index": {"predicate"},
+    "kept": {"predicate"},
 }
 # Built on the public names; they reach the `millpond` command by entry points.
 APPLICATIONS = {"linear_road", "benchmarks", "tests"}
@@ -211,6 +219,21 @@ def network_violations(source: str, importer: str) -> list[str]:
     return wrong
 
 
+def standing_violations(source: str, importer: str) -> list[str]:
+    """What `source`, the text of a module of `millpond.standing`, imports against the table of its plain packages."""
+    package = importer.split(".")[2]
+    if package not in STANDING_MAY_IMPORT:
+        return []
+    wrong = []
+    for found in imports(source, importer):
+        parts = [*found.module.split("."), *([found.name] if found.name is not None else [])]
+        target = imported_part(found)
+        if target is None or target in VOCABULARY | STANDING_MAY_IMPORT[package] or parts[1:3] == ["standing", package]:
+            continue
+        wrong.append(f"{importer}:{found.line}: standing.{package} may not import {'.'.join(parts[1:3])}")
+    return wrong
+
+
 def application_violations(source: str, importer: str, public: set[str]) -> list[str]:
     """What an application imports from millpond besides its public names."""
     wrong = []
@@ -251,6 +274,19 @@ def test_millpond_imports_along_the_arrows(path: Path) -> None:
 @pytest.mark.parametrize("path", sources("millpond/network"), ids=module_name)
 def test_packages_of_the_network_import_along_the_arrows(path: Path) -> None:
     assert network_violations(path.read_text(), module_name(path)) == []
+
+
+@pytest.mark.parametrize("path", sources("millpond/standing"), ids=module_name)
+def test_plain_packages_of_standing_import_along_the_arrows(path: Path) -> None:
+    assert standing_violations(path.read_text(), module_name(path)) == []
+
+
+def test_the_check_of_packages_of_standing() -> None:
+    fine = "from millpond.standing.kept.rows import Rows\nfrom . import tree\nfrom millpond.predicate.form import Value"
+    assert standing_violations(fine, "millpond.standing.kept.matches") == []
+    assert standing_violations("from millpond.query import plan", "millpond.standing.plan") == []
+    for source in ("from millpond.table import tail", "from millpond.standing import index", "from .. import keeper"):
+        assert len(standing_violations(source, "millpond.standing.kept.matches")) == 1
 
 
 def test_the_check_of_packages_of_the_network() -> None:

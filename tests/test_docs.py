@@ -22,7 +22,10 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?", re.MULTILINE
 
 PAGES = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("guide", "how-to", "differences", "extending", "synopses", "correlated")),
+    *(
+        f"docs/{name}.md"
+        for name in ("guide", "how-to", "differences", "extending", "standing-queries", "synopses", "correlated")
+    ),
 ]
 
 

@@ -40,10 +40,13 @@ from millpond.pond import Pond, connect
 from millpond.query.functions import Reader, vectorized
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
+from millpond.standing.answer import Answer
+from millpond.standing.handle import Handle
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answer",
     "Cancelled",
     "CatalogError",
     "Config",
@@ -53,6 +56,7 @@ __all__ = [
     "EngineError",
     "ForkedPond",
     "FunctionError",
+    "Handle",
     "IntakeError",
     "JavaMissing",
     "LimitExceeded",

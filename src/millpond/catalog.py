@@ -144,9 +144,10 @@ class ContinuousQuery:
 
     `sql` is the SELECT with its windows. `stream_operator` is 'rstream', 'istream' or 'dstream'. Without a `slide` it is
     sampled in REALTIME or, with `each_row`, at EACH ROW. Instants are the multiples of `slide` plus `offset`; with a `gap`, the
-    ends of sessions that such a gap ends. `columns` are those of the result, the instant last. `history` is how long results are
-    kept; None means those of the last instant. `start` is the event time the query begins at when it was told to begin in the
-    past. `reads` names the relations it reads, `revision` counts its definitions: an altered query is a new one for the network.
+    ends of sessions that such a gap ends. `grouped`: it was said with group windows, whose ends are the instants. `columns` are
+    those of the result, the instant last. `history` is how long results are kept; None means those of the last instant. `start`
+    is the event time the query begins at when it was told to begin in the past. `reads` names the relations it reads, `revision`
+    counts its definitions: an altered query is a new one for the network.
 
     Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is
     `part_of` the user's query, the second `combines` what the first sends. Both say it with the other's name.
@@ -169,6 +170,7 @@ class ContinuousQuery:
     combines: str | None = field(default=None, metadata=NOT_DURABLE)
     offset: timedelta = timedelta(0)
     gap: timedelta | None = None
+    grouped: bool = False
 
     @property
     def sampling(self) -> str:

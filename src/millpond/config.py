@@ -42,6 +42,8 @@ class Config:
                     the engine goes to disk, for up to four times as much, and then fails; 0 is half of the machine's memory
     evaluation_memory  the same for the engine that evaluates continuous queries, in each process; beyond it a continuous query
                     stops, with that as its problem. The rows in windows are not counted: SHOW STATE tells what they take
+    standing_memory  bytes that may be kept for standing queries; beyond it nothing is kept of those that were not asked for
+                    longest, until somebody asks them again
     """
 
     block_rows: int = 1_966_080
@@ -61,9 +63,10 @@ class Config:
     evaluation_time: timedelta = timedelta(seconds=60)
     query_memory: int = 0
     evaluation_memory: int = 0
+    standing_memory: int = 1 << 30
 
     def __post_init__(self) -> None:
-        for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes", "statement_length"):
+        for name in ("block_rows", "tail_bytes", "large_rows", "segment_bytes", "statement_length", "standing_memory"):
             if getattr(self, name) < 1:
                 raise CatalogError(f"setting {name} must be at least 1, not {getattr(self, name)}")
         for name in ("query_time", "evaluation_time"):

@@ -23,8 +23,11 @@ _NOT_A_FOLDER = (errno.ENOTDIR,)
 
 
 @contextlib.contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn "no space left" inside the block into `DiskFull`; what is not allowed, or of the wrong kind, into `PondError`."""
+def disk_errors(path: Path, *, undone: str = "what was asked for was not done") -> Iterator[None]:
+    """Turn "no space left" inside the block into `DiskFull`; what is not allowed, or of the wrong kind, into `PondError`.
+
+    `undone` says what does not happen then.
+    """
     try:
         yield
     except PondError:
@@ -32,7 +35,7 @@ def disk_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         # Arrow raises OSError without errno on some paths; its text still names the cause.
         if error.errno in _FULL or "No space left on device" in str(error):
-            raise disk_full(path) from error
+            raise disk_full(path, undone) from error
         if error.errno in _DENIED:
             raise denied(path, error) from error
         if error.errno in _NOT_A_FILE or error.errno in _NOT_A_FOLDER:
@@ -55,10 +58,10 @@ def denied(path: Path, error: OSError) -> PondError:
     )
 
 
-def disk_full(path: Path) -> DiskFull:
+def disk_full(path: Path, undone: str) -> DiskFull:
     return DiskFull(
         f'no space left on the disk of "{path.name}"',
-        detail="Nothing that was acknowledged is lost; the rows of this call were not accepted.",
+        detail=f"Nothing that was acknowledged is lost; {undone}.",
         hint="Free some space and try again.",
     )
 

@@ -23,7 +23,10 @@ from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
 from millpond.sql.parser import parse
 from millpond.sql.sizes import check_text, nested_too_deeply
+from millpond.standing.definition import StandingQuery
+from millpond.standing.handle import Handle
 from millpond.statements import run as run_statement
+from millpond.statements import standing
 from millpond.statements.ask import new_deadline
 from millpond.statements.change import insert_standard
 from millpond.statements.feed import transform as feed_transform
@@ -222,6 +225,65 @@ class Pond(ProcessBound):
         """
         self._workspace.check_open()
         add_trigger(self._workspace, query, do)
+
+    # -- standing queries -------------------------------------------------------------------------------------------
+
+    def register(
+        self,
+        sql: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        keep: str = "auto",
+        name: str | None = None,
+    ) -> Handle:
+        """Register a standing query: `SELECT ... BEGIN ... END ...`. Ask it through the handle, now and as often as you like.
+
+        It is durable: `registered(handle.id)` gives the same query in another process and after a restart. `keep` says what may
+        be kept of it between two questions, which changes how quick they are and never their answers: 'partial' (its
+        matches), 'complete' (those in its window), 'nothing', or 'auto'.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE quotes (symbol STRING, price INT, t BIGINT) TIMESTAMP BY t")
+        >>> cheap = db.register("SELECT symbol FROM quotes WHERE price < ? BEGIN NOW - INTERVAL '10' MINUTE END NOW", [20])
+        >>> _ = db.append("quotes", [("A", 10, 100), ("B", 30, 400)])
+        >>> db.registered(cheap.id).invoke().rows()
+        [('A',)]
+        """
+        self._workspace.check_open()
+        check_text(sql, self._workspace.config.statement_length)
+        with disk_errors(self.folder):
+            query = standing.register(self._workspace, sql, parameters, keep, name)
+        return self._handle(query)
+
+    def register_many(self, sql: str, parameters: Sequence[Sequence[Any]], *, keep: str = "auto") -> list[Handle]:
+        """Register a standing query for each list of values: `?` in the text is another value in each.
+
+        The text is read once, so a hundred thousand take seconds.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE quotes (symbol STRING, price INT, t BIGINT) TIMESTAMP BY t")
+        >>> watched = db.register_many("SELECT price, t FROM quotes WHERE symbol = ? AND price < ?", [("A", 20), ("B", 40)])
+        >>> _ = db.append("quotes", [("A", 30, 100), ("B", 30, 400)])
+        >>> [handle.invoke().rows() for handle in watched]
+        [[], [(30, 400)]]
+        """
+        self._workspace.check_open()
+        check_text(sql, self._workspace.config.statement_length)
+        with disk_errors(self.folder):
+            return [self._handle(query) for query in standing.register_each(self._workspace, sql, parameters, keep)]
+
+    def registered(self, query: int | str) -> Handle:
+        """The handle of a standing query, by its id or name.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE quotes (symbol STRING, price INT, t BIGINT) TIMESTAMP BY t")
+        >>> _ = db.sql("CREATE STANDING QUERY cheap AS SELECT symbol FROM quotes WHERE price < 20")
+        >>> db.registered("cheap")
+        <standing query "cheap": SELECT symbol FROM quotes WHERE price < 20>
+        """
+        self._workspace.check_open()
+        self._workspace.refresh()
+        return self._handle(self._workspace.standing.registry.find(query))
+
+    def _handle(self, query: StandingQuery) -> Handle:
+        return Handle(query, standing.HandleAccess(self._workspace))
 
     # -- functions --------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,18 @@ def _renamed(table: pa.Table) -> pa.Table:
 def _numbered(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_date32(column.type):
         return column.cast(pa.int32())
+    if pa.types.is_string(column.type) and not _is_text(column):
+        return column.cast(pa.binary())
     return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    """Whether all strings are texts: Spark makes a STRING of any bytes."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def sums_doubles(sql: str) -> bool:

@@ -106,9 +106,39 @@ def e() -> pa.Table:
     return pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
 
 
+def prices() -> pa.Table:
+    """FLOAT, DOUBLE and DECIMAL side by side: values that only some of them hold, NaN, infinities and both zeros."""
+    singles = [0.1, NAN, 16777216.0, -INF, 2.5, None, -0.0, 0.0, INF, 19.95]
+    doubles = [NAN, 0.1, 16777217.0, INF, 2.5, 19.95, 0.0, None, -0.0, 20.0]
+    cents = ["19.99", "20.00", None, "-0.01", "2.50", "19.95", "0.00", "99999999.99", "-99999999.99", "0.10"]
+    large = [
+        "20.00",
+        "19.99",
+        "9999999999999999.99",
+        None,
+        "2.50",
+        "19.94",
+        "0.01",
+        "-9999999999999999.99",
+        "0.00",
+        "0.10",
+    ]
+    shares = ["0.5", "0.000000000000000001", None, "-0.999999999999999999", "0", "0.1", "0.25", "0.125", "0.75", "0.9"]
+    columns = {
+        "f": pa.array(singles, pa.float32()),
+        "x": pa.array(doubles, pa.float64()),
+        "a": pa.array([None if each is None else Decimal(each) for each in cents], pa.decimal128(10, 2)),
+        "b": pa.array([None if each is None else Decimal(each) for each in large], pa.decimal128(18, 2)),
+        "c": pa.array([None if each is None else Decimal(each) for each in shares], pa.decimal128(18, 18)),
+        "k": pa.array([0, 1, 2, None, 16777217, -1, 20, 19, 3, 4], pa.int32()),
+        "flag": pa.array([True, False, None, True, False, None, True, False, True, False]),
+    }
+    return pa.table(columns)
+
+
 TABLES = {
     **{"posreports": posreports, "readings": readings, "criticalsegs": criticalsegs, "owners": owners},
-    **{"n": n, "m": m, "o": o, "z": z, "e": e},
+    **{"n": n, "m": m, "o": o, "z": z, "e": e, "prices": prices},
 }
 
 # Spark's types, as millpond's catalog writes them.
@@ -130,4 +160,13 @@ SCHEMA: dict[str, dict[str, str]] = {
     "o": {"k": "INT", "z": "INT"},
     "z": {"d": "DOUBLE", "i": "INT"},
     "e": {"a": "INT", "b": "INT", "s": "STRING", "d": "DOUBLE"},
+    "prices": {
+        "f": "FLOAT",
+        "x": "DOUBLE",
+        "a": "DECIMAL(10, 2)",
+        "b": "DECIMAL(18, 2)",
+        "c": "DECIMAL(18, 18)",
+        "k": "INT",
+        "flag": "BOOLEAN",
+    },
 }

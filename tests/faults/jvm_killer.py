@@ -25,7 +25,7 @@ def wait_until(what: Callable[[], object], why: str) -> None:
     end = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < end, f"never: {why}"
-        pause.wait(0.01)
+        pause.wait(0.05)  # a status takes milliseconds, which a JVM that starts could use
 
 
 def children(process: int) -> dict[int, str]:

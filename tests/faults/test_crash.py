@@ -198,6 +198,7 @@ def test_a_failpoint_that_does_not_exist(text: str) -> None:
 # -- with Spark -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # the JVM alone is killed in test_dead_jvm.py, the writer alone above
 @pytest.mark.spark
 def test_killed_with_the_pipeline(tmp_path: Path) -> None:
     """The writer, the JVM and Spark's workers die together while the pipeline archives."""

@@ -18,6 +18,7 @@ from tests.faults.ledger import open_pond
 SIZE = "8m"
 ROWS = 5_000  # 200 kB a batch
 DETAIL = "Nothing that was acknowledged is lost; the rows of this call were not accepted."
+NOT_DONE = "Nothing that was acknowledged is lost; what was asked for was not done."
 
 
 @pytest.fixture
@@ -122,6 +123,7 @@ def test_definitions_on_a_full_disk(small_disk: Path) -> None:
         with pytest.raises(DiskFull) as refused:
             db.sql(statement)
         assert refused.value.hint == "Free some space and try again.", statement
+        assert refused.value.detail == NOT_DONE, statement
         (small_disk / "ballast").unlink()
         db.sql(statement)
         assert db.sql(query).rows() == answer, statement
@@ -129,3 +131,20 @@ def test_definitions_on_a_full_disk(small_disk: Path) -> None:
     with open_pond(small_disk / "pond") as again:
         for query, answer in zip(statements.values(), answers, strict=True):
             assert again.sql(query).rows() == answer
+
+
+def test_a_full_disk_spoke_of_rows_in_a_tick_too(small_disk: Path) -> None:
+    """It said that the rows of this call were not accepted, though no rows were given."""
+    db = open_pond(small_disk / "pond")
+    db.sql("CREATE STREAMING TABLE t (at BIGINT, id BIGINT, a BIGINT, b BIGINT) TIMESTAMP BY at WITH (shards = 1)")
+    db.sql("CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS SELECT id FROM t [NOW] SAMPLE REALTIME")
+    db.append("t", batch(0))
+    free = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(free.f_bavail * free.f_frsize))
+    with pytest.raises(DiskFull) as refused:
+        db.tick()
+    assert refused.value.detail == NOT_DONE
+    (small_disk / "ballast").unlink()
+    db.tick()
+    assert len(db.resume("q").fetch().rows()) == ROWS - 1
+    db.close()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from tests.generator.gaps import GAPS
 from tests.generator.productions import (
     AGGREGATES,
     CHOICES,
@@ -20,6 +19,8 @@ from tests.generator.productions import (
     WIDE_AGGREGATES,
 )
 
+NUMBERED = ("row_number()", "ntile(3)", "ntile(2)")
+_BARE = 0.15  # how often an operation has no brackets
 _OPERATION = re.compile(r"\([^()]*\)$")
 _HOLE = re.compile(r"\{(\w+)(!?)\}")
 SQL_TYPES = {
@@ -142,7 +143,7 @@ class Expressions:
 
     def fill(self, text: str, kind: str, sight: Sight, depth: int) -> str:
         one = self.kind(KINDS, sight)
-        if self.rng.random() < GAPS.bare and _OPERATION.match(text):
+        if self.rng.random() < _BARE and _OPERATION.match(text):
             text = text[1:-1]
 
         def hole(found: re.Match[str]) -> str:
@@ -200,8 +201,8 @@ class Expressions:
         if not total:
             return None
         over = f"OVER ({part}ORDER BY {', '.join([*orders[: rng.randrange(2)], total])})"
-        if kind == "int" and choice < 0.8:
-            return f"{rng.choice(('row_number()', 'ntile(3)', 'ntile(2)'))} {over}"
+        if kind in ("int", "bigint") and choice < 0.9:
+            return f"{rng.choice(NUMBERED)} {over}"
         argument = self.value(kind, inside, 0)
         picks = [
             f"lag({argument})", f"lead({argument}, 2)", f"lag({argument}, 1, {argument})", f"lead({argument}, 0)",

@@ -5,7 +5,7 @@ asked for, and all `{U}` of a text with expressions of one kind. `{num}` is any 
 
 CORE is what DuckDB is proved for, as far as a grammar can say it: most statements are made of it, so that most differences have a
 chance to be seen. WIDE has the rest of what Spark knows (functions of chance, of the clock and sketches excepted, see
-`tests/generator/coverage.py`); such statements are the same text on both sides.
+`tests/generator/not_generated.py`); such statements are the same text on both sides.
 """
 
 from __future__ import annotations

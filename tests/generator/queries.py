@@ -7,16 +7,19 @@ order by all columns, and functions that see the order of rows get a decided one
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from random import Random
 
 from tests.generator.expressions import SQL_TYPES, Column, Expressions, Mix, Sight
-from tests.generator.gaps import GAPS
 from tests.generator.productions import KINDS, LITERALS
 from tests.generator.tables import SCHEMA
 
 _KINDS = {"DECIMAL(10,2)": "decimal", "DECIMAL(12,4)": "decimal", "DECIMAL(38,6)": "decimal"}
 _WIDE = 0.2  # statements with functions that only Spark knows
+_UNNAMED = 0.15  # columns without an alias
+_MERGED = 0.5  # columns of USING and NATURAL that are named without their table
+_COLUMN_LISTS = 0.05  # tables whose columns get other names
 _SIZES = (1, 1, 2, 2, 3)
 
 
@@ -61,8 +64,6 @@ class _Statements:
         self.names = 0
         self.ctes: list[Source] = []
         self.extreme = rng.random() < 0.15
-        self.has_rows = False  # whether the FROM last made surely has
-        self.merged = False  # whether it has columns of USING or NATURAL
         self.depth = rng.choice(_SIZES)
 
     def fresh(self, prefix: str = "t") -> str:
@@ -125,14 +126,13 @@ class _Statements:
     def select(self, depth: int, kinds: list[str] | None = None, *, top: bool = False) -> Output:
         rng = self.rng
         if kinds is None and rng.random() < 0.04:
-            return self.values(alone=top and GAPS.values_alone)
+            return self.values(alone=top)
         source, sight, star = self.source(depth)
         sight = replace(sight, queries=depth > 0)
-        has_rows, self.merged = self.has_rows, self.merged and bool(source)
         where = f" WHERE {self.condition(sight)}" if rng.random() < 0.5 else ""
         group = having = ""
         if source and rng.random() < 0.35:
-            group, sight = self.group(sight, sets=GAPS.sets_of_nothing or (has_rows and not where))
+            group, sight = self.group(sight)
             if rng.random() < 0.3:
                 having = f" HAVING {self.make.value('boolean', replace(sight, queries=False), self.depth)}"
         elif source and rng.random() < 0.2:
@@ -140,12 +140,7 @@ class _Statements:
             if rng.random() < 0.2 and sight.unique:
                 sight = replace(sight, named_window="w")
                 having = f" WINDOW w AS (PARTITION BY {sight.columns[0].text} ORDER BY {', '.join(sight.unique)})"
-        elif (
-            kinds is None
-            and source
-            and (star or (top and (GAPS.merged_star or not self.merged)))
-            and rng.random() < 0.2
-        ):
+        elif kinds is None and source and (star or top) and rng.random() < 0.2:
             distinct = rng.choice(("", "", "DISTINCT "))
             return Output(f"SELECT {distinct}*{source}{where}", star)
         wanted = kinds if kinds is not None else [self.wanted(sight) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
@@ -155,7 +150,7 @@ class _Statements:
         for kind in wanted:
             text = self.make.value(kind, sight, self.depth)
             name = self.fresh("o")
-            if GAPS.unnamed and kinds is None and rng.random() < GAPS.unnamed:
+            if kinds is None and rng.random() < _UNNAMED:
                 items.append(text)
             else:
                 items.append(f"{text} {rng.choice(('AS ', 'AS ', ''))}{name}")
@@ -210,13 +205,12 @@ class _Statements:
         seen, merged = [first], set[str]()
         text = f" FROM {first.text}"
         star: tuple[tuple[str, str], ...] = first.columns
-        has_rows = bool(first.unique) and first.text[0] != "e"
         for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
             right = self.relation(depth - 1)
             if any(s.name.lower() == right.name.lower() for s in seen):
                 continue
             text, kept = self.join(text, seen, merged, right)
-            star, has_rows = (), False
+            star = ()
             if kept:
                 seen.append(right)
         columns = []
@@ -228,14 +222,11 @@ class _Statements:
             for name, kind in each.columns:
                 bare = counts[name] == 1 and rng.random() < 0.6
                 if counts[name] > 1 and name in merged:
-                    bare = rng.random() < GAPS.merged
-                    if not bare and not GAPS.merged_qualified:
-                        continue
+                    bare = rng.random() < _MERGED
                 columns.append(Column(name if bare else f"{each.name}.{name}", kind))
         unique = tuple(f"{each.name}.{u}" for each in seen for u in each.unique)
         if any(not each.unique for each in seen) or (merged & {"id"}):
             unique = ()
-        self.has_rows, self.merged = has_rows, bool(merged)
         return text, Sight(tuple(columns), unique), star
 
     def relation(self, depth: int) -> Source:
@@ -262,7 +253,7 @@ class _Statements:
         alias = self.fresh() if rng.random() < 0.7 else ""
         columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
         text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
-        if alias and rng.random() < GAPS.column_lists:
+        if alias and rng.random() < _COLUMN_LISTS:
             columns = tuple((f"{name}_", kind) for name, kind in columns)
             listed = ", ".join(name for name, _ in columns)
             return Source(f"{text}({listed})", alias, columns, ("id_",))
@@ -286,13 +277,11 @@ class _Statements:
         chance = rng.random()
         if chance < 0.08:
             return f"{text}{rng.choice((', ', ' CROSS JOIN '))}{right.text}", True
-        shared = [name for name, _ in right.columns if sum(name in dict(s.columns) for s in seen) == 1]
+        before = Counter(name for s in seen for name, _ in s.columns)
+        shared = [name for name, _ in right.columns if before[name] == 1 or (before[name] and name in merged)]
         kept = "SEMI" not in word and "ANTI" not in word
-        if shared and chance < 0.35 and not (merged and not GAPS.chained_using):
+        if shared and chance < 0.35:
             if chance < 0.15:
-                twice = any(sum(name in dict(s.columns) for s in seen) > 1 for name, _ in right.columns)
-                if merged or (twice and not GAPS.natural_of_several):
-                    return f"{text}, {right.text}", True
                 merged.update(shared)
                 return (
                     f"{text} NATURAL {word.replace('LEFT SEMI', 'LEFT').replace('LEFT ANTI', 'LEFT')} {right.text}",
@@ -320,7 +309,7 @@ class _Statements:
 
     # -- GROUP BY -------------------------------------------------------------------------------------------------------
 
-    def group(self, sight: Sight, *, sets: bool) -> tuple[str, Sight]:
+    def group(self, sight: Sight) -> tuple[str, Sight]:
         rng = self.rng
         inside = replace(sight, queries=False, windows=False)
         plain = replace(sight, unique=())
@@ -337,7 +326,7 @@ class _Statements:
         listed = ", ".join(key.text for key in keys)
         grouped = Sight(tuple(keys), tuple(key.text for key in keys), plain, windows=rng.random() < 0.15)
         chance = rng.random()
-        if chance < 0.65 or not sets:
+        if chance < 0.65:
             return f" GROUP BY {listed}", grouped
         grouped = replace(grouped, unique=(), windows=False, sets=tuple(keys))
         if chance < 0.75:

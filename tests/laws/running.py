@@ -99,7 +99,14 @@ class Running:
         self._create()
 
     def _open(self) -> millpond.Pond:
-        config = {"auto_archive": False, "engine": "duckdb", "block_rows": 32, **self.config}
+        # No limit of time: what is true does not depend on how busy the machine is.
+        config = {
+            "auto_archive": False,
+            "engine": "duckdb",
+            "block_rows": 32,
+            "evaluation_time": dt.timedelta(0),
+            **self.config,
+        }
         return millpond.connect(self.folder / "pond", clock=self.clock, **config)
 
     def _create(self) -> None:

@@ -18,7 +18,7 @@ from tests.laws.oracle import Condition, Row
 from tests.laws.scripts import Life, Setting, conditions, row_lists, settings_of_tables
 
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
-SHORT = settings(max_examples=30, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=18, suppress_health_check=list(HealthCheck))
 
 IN_ORDER = (
     "SELECT * FROM r [ROWS 5]",

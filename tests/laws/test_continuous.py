@@ -16,7 +16,8 @@ from tests.laws.questions import Asker
 from tests.laws.running import CHANGES, EVENTS, Case, Running, hold, random_event, random_setting
 
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
-PART = 70  # cases of one test
+QUICK = 32  # cases that are tried always
+PART = 70  # cases of one test of the others
 
 
 def make(seed: int) -> Case:
@@ -42,13 +43,13 @@ def answers_hold(case: Case) -> None:
 
 @pytest.mark.parametrize("quarter", range(4))  # so that both cores have some
 def test_answers_hold(quarter: int) -> None:
-    for seed in range(FIRST + quarter, FIRST + PART, 4):
+    for seed in range(FIRST + quarter, FIRST + QUICK, 4):
         hold(answers_hold, make(seed))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", range(1, 29))
+@pytest.mark.parametrize("part", range(28))
 def test_answers_hold_long(part: int) -> None:
-    for seed in range(FIRST + part * PART, FIRST + (part + 1) * PART):
+    for seed in range(FIRST + QUICK + part * PART, FIRST + QUICK + (part + 1) * PART):
         hold(answers_hold, make(seed))

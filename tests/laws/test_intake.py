@@ -17,7 +17,7 @@ from tests.laws.oracle import Row
 from tests.laws.scripts import Life, Setting, events, row_lists, settings_of_tables
 
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
-SHORT = settings(max_examples=40, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 offers = st.one_of(
     st.tuples(st.just("rows"), row_lists(null_times=True)),
@@ -78,7 +78,7 @@ mixed = st.one_of(
 
 
 @given(st.lists(st.tuples(mixed, mixed, mixed, st.one_of(st.integers(0, 5), mixed)), max_size=8))
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 def test_whatever_is_offered_is_accepted_or_rejected(rows: list[tuple[Any, ...]]) -> None:
     """Any Python values: each row is taken or refused by itself, alone as in company, and nothing raises."""
     with Life(Setting(keep_late=True)) as life, Life(Setting(keep_late=True)) as other:

@@ -25,7 +25,7 @@ from tests.laws.questions import COUNTS, FORMS, LENGTHS, LONG, SLIDES, Asker
 from tests.laws.running import EVENTS, STREAMS, Case, Event, Running, hold, random_event, random_setting, random_value
 
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
-QUICK = 40  # cases that are tried always
+QUICK = 24  # cases that are tried always
 PART = 100  # cases of one test of the others
 PARTS = 30
 

@@ -18,7 +18,7 @@ from tests.laws.scripts import Life, Setting, conditions, events, row_lists, set
 # Until block.py says it as pyarrow 25 wants it; tests/unit/table/test_block.py notices when it does.
 
 LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
-SHORT = settings(max_examples=40, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 lengths = st.sampled_from([0, 1, 2, 5, 50, 200_000])
 counts = st.sampled_from([1, 2, 3, 7, 1000])

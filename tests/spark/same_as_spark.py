@@ -43,6 +43,7 @@ from tests.spark.minimise import minimised
 
 # How a small statement is quick: no code is compiled for it, and a join is no job of its own. What it computes is the same.
 _QUICK = {
+    "spark.sql.ui.explainMode": "simple",  # it is written for every statement, and read by nobody
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -97,12 +98,16 @@ def plain_session(session: Any, *, quick: bool = True, without: Sequence[str] = 
     """A session of its own, with millpond's settings, in which the tables are views; `without` some rules of the optimizer."""
     own = session.newSession()
     rules = {"spark.sql.optimizer.excludedRules": ",".join(_OPTIMIZER + name for name in without)}
-    for name, value in {"spark.sql.shuffle.partitions": "1", **(_QUICK if quick else {}), **rules}.items():
-        own.conf.set(name, value)
+    _set(own, {"spark.sql.shuffle.partitions": "1", **(_QUICK if quick else {}), **rules})
     own.sparkContext.setLogLevel("OFF")
     for name in SCHEMA:
         _local(own, rows(name)).coalesce(1).createOrReplaceTempView(name)
     return own
+
+
+def _set(session: Any, settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        session.conf.set(name, value)
 
 
 def _local(session: Any, table: pa.Table) -> Any:
@@ -115,7 +120,7 @@ def _local(session: Any, table: pa.Table) -> Any:
 
 @contextlib.contextmanager
 def filled_pond(folder: Path, master: str = "local[2]") -> Iterator[millpond.Pond]:
-    with millpond.connect(folder, auto_archive=False, spark_master=master, query_time="60s") as db:
+    with millpond.connect(folder, auto_archive=False, spark_master=master, query_time="1h") as db:
         for name, columns in SCHEMA.items():
             listed = ", ".join(f"{c} {kind}" for c, kind in columns.items())
             if name in STREAMS:
@@ -134,6 +139,10 @@ class Comparison:
         self._pond = pond
         self._spark = plain_session(session, quick=quick)
         self._session = session
+        self._ours = session
+        if quick:
+            self._ours = session.newSession()
+            _set(self._ours, _QUICK)
         self._sample = sample
         self.reasons: Counter[str] = Counter()
         """Why statements went to Spark; 'small enough' where DuckDB met a value that it left to Spark."""
@@ -168,13 +177,13 @@ class Comparison:
         engine = "duckdb"
         run = on_spark.run_on_spark
 
-        def noted(*given: Any, **named: Any) -> pa.Table:
+        def noted(plan: Any, _: Any, *given: Any) -> pa.Table:
             nonlocal engine
             engine = "spark"
-            self.reasons[given[0].reason] += 1
+            self.reasons[plan.reason] += 1
             if skip:
                 raise LeftToSpark
-            return run(*given, **named)
+            return run(plan, self._ours, *given)
 
         with mock.patch.object(on_spark, "run_on_spark", noted):
             try:
@@ -265,6 +274,8 @@ def main() -> int:
         statements = (statement(given.seed, given.first + i) for i in range(given.count))
         for verdict in comparison.verdicts(statements):
             counts[verdict.kind, verdict.engine] += 1
+            if sum(counts.values()) % 1000 == 0:
+                print(f"{sum(counts.values())} statements after {time.monotonic() - begin:.0f} s", file=sys.stderr)
             if verdict.differs:
                 print(f"{verdict.kind} | {verdict.engine} | {verdict.detail}\n    {verdict.statement.sql}", flush=True)
                 if given.minimise:

@@ -76,7 +76,7 @@ def ours(text: str) -> str | None:
         return None
 
 
-@pytest.mark.parametrize("texts", [list(pairs()), list(triples(1500))], ids=["pairs", "triples"])
+@pytest.mark.parametrize("texts", [list(pairs()), list(triples(500))], ids=["pairs", "triples"])
 def test_operators_have_the_brackets_that_spark_gives_them(
     texts: list[str], bracketed: Callable[[str], str | None]
 ) -> None:

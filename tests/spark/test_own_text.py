@@ -47,6 +47,8 @@ STATEMENTS = [
     "TABLE n",
     "SELECT id FROM range(3)",
     "SELECT count(*) FROM n, n",
+    "SELECT -1.5BD, (- 1.5BD) + 1, -0.0BD, -(1.5BD), date('2024-02-29'), 3. IN (1, 3)",
+    "WITH a AS (SELECT 1) VALUES (2, 'a'), (1, 'b') ORDER BY col1",
     "SELECT -128Y, 1L, 1.5BD, 2e3, X'ff', r'\\n', 'it''s'",
 ]
 

@@ -2,7 +2,8 @@
 
 In the normal form NOT stands only before atoms that have no opposite of their own. So for every row the question "is it true?"
 can be answered by AND and OR of atoms that are true: unknown is never needed in between. This holds in three-valued logic,
-because De Morgan's rules do, and because `NOT a < 5` and `a >= 5` are unknown for the same rows.
+because De Morgan's rules do, and because `NOT a < 5` and `a >= 5` are unknown for the same rows. It holds for floating numbers,
+because NaN has its place in their order.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 from millpond.predicate.form import (
     OPPOSITE,
@@ -34,7 +36,8 @@ from millpond.predicate.form import (
 def normal(predicate: Predicate) -> Predicate:
     """The same condition with NOT only before Among, Prefix and IsNull, and with flat AND and OR.
 
-    Equalities of one column joined by OR become one Among, and an Among of one value becomes an equality.
+    Equalities of one column joined by OR become one Among, an Among of one value becomes an equality, and what differs from a
+    truth value equals the other.
 
     >>> normal(Not(Or((Compare("a", "<", 5), Not(Compare("b", "=", 1))))))
     And(parts=(Compare(column='a', operator='>=', value=5), Compare(column='b', operator='=', value=1)))
@@ -58,25 +61,27 @@ def _normal(predicate: Predicate, *, negated: bool) -> Predicate:
 def _normal_atom(atom: Atom, *, negated: bool) -> Predicate:
     if isinstance(atom, Among) and len(atom.values) == 1:
         atom = Compare(atom.column, "=", next(iter(atom.values)))
-    if not negated:
-        return atom
     if isinstance(atom, Compare | CompareColumns):
-        return replace(atom, operator=OPPOSITE[atom.operator])
-    return Not(atom)
+        if negated:
+            atom = replace(atom, operator=OPPOSITE[atom.operator])
+        if isinstance(atom, Compare) and atom.operator == "<>" and atom.kind is bool:
+            return Compare(atom.column, "=", not atom.value)
+        return atom
+    return Not(atom) if negated else atom
 
 
 def _any_of(predicates: list[Predicate]) -> Predicate:
     parts: dict[Predicate, None] = {}
-    equal: dict[str, set[Value]] = {}
+    equal: dict[tuple[str, type[Value]], set[Value]] = {}
     for predicate in predicates:
         for part in predicate.parts if isinstance(predicate, Or) else (predicate,):
             if isinstance(part, Compare) and part.operator == "=":
-                equal.setdefault(part.column, set()).add(part.value)
+                equal.setdefault((part.column, part.kind), set()).add(part.value)
             elif isinstance(part, Among):
-                equal.setdefault(part.column, set()).update(part.values)
+                equal.setdefault((part.column, part.kind), set()).update(part.values)
             elif not isinstance(part, Never):
                 parts[part] = None
-    found = [*(_normal_atom(Among(c, frozenset(v)), negated=False) for c, v in equal.items()), *parts]
+    found = [*(_normal_atom(Among(c, frozenset(v)), negated=False) for (c, _), v in equal.items()), *parts]
     if Always() in parts:
         return Always()
     if not found:
@@ -88,7 +93,8 @@ def _any_of(predicates: list[Predicate]) -> Predicate:
 class Domain:
     """The values of one column that a conjunction accepts: an interval, or a set. NULL is never accepted.
 
-    If `values` is not None, they are the only ones accepted, and there are no ends.
+    If `values` is not None, they are the only ones accepted, and there are no ends. NaN is greater than every end, so it is
+    accepted where there is no `high`.
     """
 
     low: Value | None = None
@@ -102,8 +108,8 @@ class Domain:
             return value in self.values
         if self.low is not None and (value < self.low or (self.low_open and value == self.low)):  # type: ignore[operator]
             return False
-        return self.high is None or not (
-            value > self.high or (self.high_open and value == self.high)  # type: ignore[operator]
+        return self.high is None or bool(
+            value < self.high or (not self.high_open and value == self.high)  # type: ignore[operator]
         )
 
     def meet(self, other: Domain) -> Domain:
@@ -115,6 +121,30 @@ class Domain:
         low, low_open = self._narrower(other, "low")
         high, high_open = self._narrower(other, "high")
         return Domain(low, high, low_open, high_open)
+
+    def join(self, other: Domain) -> Domain:
+        """The least interval or set that accepts what either accepts."""
+        if self.values is not None and other.values is not None:
+            return Domain(values=self.values | other.values)
+        if self.values == frozenset() or other.values == frozenset():
+            return other if self.values == frozenset() else self
+        mine, theirs = self._as_interval(), other._as_interval()
+        low, low_open = mine._wider(theirs, "low")
+        high, high_open = mine._wider(theirs, "high")
+        return Domain(low, high, low_open, high_open)
+
+    def _as_interval(self) -> Domain:
+        values: Any = self.values
+        return self if values is None else Domain(min(values), max(values))
+
+    def _wider(self, other: Domain, end: str) -> tuple[Value | None, bool]:
+        mine, theirs = getattr(self, end), getattr(other, end)
+        if mine is None or theirs is None:
+            return None, False
+        if mine == theirs:
+            return mine, getattr(self, f"{end}_open") and getattr(other, f"{end}_open")
+        farther = self if (mine < theirs) == (end == "low") else other
+        return getattr(farther, end), getattr(farther, f"{end}_open")
 
     def _narrower(self, other: Domain, end: str) -> tuple[Value | None, bool]:
         mine, mine_open = getattr(self, end), getattr(self, f"{end}_open")
@@ -153,6 +183,23 @@ def conjunction(predicate: Predicate) -> Conjunction:
             (column,) = part.columns
             found.setdefault(column, []).append(one)
     return Conjunction({c: reduce(Domain.meet, each) for c, each in found.items()}, tuple(rest))
+
+
+def hulls(predicate: Predicate) -> dict[str, Domain]:
+    """For some columns a domain that accepts the values of every row that matches. Unlike a conjunction it looks into OR.
+
+    >>> hulls(Or((And((Compare("a", "=", 1), IsNull("b"))), Compare("a", ">", 8))))
+    {'a': Domain(low=1, high=None, low_open=False, high_open=False, values=None)}
+    """
+    taken_apart = conjunction(predicate)
+    found = dict(taken_apart.domains)
+    for part in taken_apart.rest:
+        if isinstance(part, Or):
+            first, *others = map(hulls, part.parts)
+            for column in [c for c in first if all(c in each for each in others)]:
+                joined = reduce(Domain.join, (each[column] for each in others), first[column])
+                found[column] = found[column].meet(joined) if column in found else joined
+    return found
 
 
 def _domain(part: Predicate) -> Domain | None:

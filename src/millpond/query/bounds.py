@@ -2,6 +2,8 @@
 
 A WHERE and the ON of an inner join are read as predicates that every row of the result matches; what cannot be read is left out.
 Bounds are what these predicates say about single columns. A bound may only ever skip what the engine would filter out anyway.
+Columns of floating numbers, decimals and truth values have none: no file records what it holds of them, and NaN is greater than
+every maximum.
 A condition may be applied below a window only if it does not change which rows the window holds: below [INTERVAL], [LANDMARK],
 [NOW] and [SINCE] every condition, below [cols ROWS k] those on the partitioning columns, below [ROWS k] none.
 """
@@ -11,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
 from millpond.catalog import StreamingTable
 from millpond.predicate.form import Predicate, Value, all_of
-from millpond.predicate.normal import Domain, conjunction
+from millpond.predicate.normal import Domain, hulls
 from millpond.query.binding.uses import Bound, Use
 from millpond.schema import Column
 from millpond.sql.predicates import ColumnOf, read_necessary
@@ -30,13 +33,13 @@ def find_bounds(bound: Bound, now: Mapping[str, int | None]) -> dict[str, Bounds
     """Bounds for each use. `now` gives each use's table's time."""
     found = {name: window_bounds(use, now.get(name)) for name, use in bound.uses.items()}
     for scope in bound.scopes:
-        conditions = list(_conditions(scope.expression))
+        stated = list(conditions(scope.expression))
         for alias, source in scope.sources.items():
             if not isinstance(source, exp.Table) or source.name not in found:
                 continue
             use = bound.uses[source.name]
-            column_of = _column_of(alias, use)
-            predicate = all_of(read_necessary(condition, column_of) for condition in conditions)
+            find = column_of(alias, use)
+            predicate = all_of(read_necessary(condition, find) for condition in stated)
             found[source.name] = narrowed(found[source.name], predicate, use)
     return found
 
@@ -46,16 +49,13 @@ def window_bounds(use: Use, now: int | None) -> Bounds:
     window = use.window
     if window is None or not isinstance(use.table, StreamingTable):
         return Bounds()
-    low = window.start(use.table, now)
-    if window.now:
-        return Bounds(low=low, high=now)
-    if window.before:
-        return Bounds(low=low, high=None if now is None else window.last(now))
-    newest = window.rows if window.rows is not None and not window.columns else None
-    return Bounds(low=low, newest=newest)
+    low, high = window.start(use.table, now), window.end(use.table, now)
+    # Where it ends in time, the newest rows of the table need not be its own.
+    newest = window.rows if window.rows is not None and not window.columns and high is None else None
+    return Bounds(low=low, high=high, newest=newest)
 
 
-def _conditions(select: exp.Expr) -> Iterator[exp.Expr]:
+def conditions(select: exp.Expr) -> Iterator[exp.Expr]:
     """What must be true for every row of the result."""
     if not isinstance(select, exp.Select):
         return
@@ -71,7 +71,7 @@ def _conditions(select: exp.Expr) -> Iterator[exp.Expr]:
             yield on
 
 
-def _column_of(alias: str, use: Use) -> ColumnOf:
+def column_of(alias: str, use: Use) -> ColumnOf:
     """Finds the columns of one relation."""
 
     def find(node: exp.Column) -> Column | None:
@@ -84,8 +84,8 @@ def narrowed(bounds: Bounds, predicate: Predicate, use: Use) -> Bounds:
     """`bounds` without rows that do not match `predicate`, as far as bounds can say it."""
     among, between = dict(bounds.among), dict(bounds.between)
     low, high = bounds.low, bounds.high
-    for name, domain in conjunction(predicate).domains.items():
-        if not _may_push(use, name):
+    for name, domain in hulls(predicate).items():
+        if not _may_push(use, name) or not _has_bounds(domain):
             continue
         if name == use.time_column:
             first, last = _times(domain)
@@ -111,6 +111,12 @@ def _times(domain: Domain) -> tuple[int | None, int | None]:
     )
 
 
+def _has_bounds(domain: Domain) -> bool:
+    """Whether an archive may know something of such values."""
+    ends = domain.values or {domain.low, domain.high}
+    return not any(isinstance(end, float | Decimal | bool) for end in ends)
+
+
 def _archived(value: Value | None) -> Any:
     """A constant in the form in which the archive keeps minima and maxima."""
     return value.isoformat() if isinstance(value, date) else value
@@ -126,6 +132,6 @@ def _min(a: Any, b: Any) -> Any:
 
 def _may_push(use: Use, column: str) -> bool:
     window = use.window
-    if window is None or window.rows is None:
+    if window is None or (window.rows is None and not window.skip):
         return True
     return column.lower() in {c.lower() for c in window.columns}

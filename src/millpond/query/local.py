@@ -200,7 +200,7 @@ class Local(ProcessBound):
             tail = tail_table(given.selection.blocks, arrow_schema(columns))
             cursor.register(f"{use.name}_tail", tail)
             parts.append(f"SELECT * FROM {use.name}_tail")
-        return through_window(use, united(parts), given.now, DUCKDB, given.snapshot.since, given.upto)
+        return through_window(use, united(parts), given.now, DUCKDB, given.snapshot.since, given.upto, given.below)
 
 
 @contextmanager

@@ -260,7 +260,7 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: V
         tail = tail_table(given.selection.blocks, arrow_schema(columns))
         view = _view(_frame(session, tail, columns), f"{prefix}_tail", views)
         parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view}")
-    rows = through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto)
+    rows = through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto, given.below)
     return _view(session.sql(_shown(plan.bound, use, rows)), prefix, views)
 
 

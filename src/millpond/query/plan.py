@@ -24,12 +24,14 @@ from millpond.table.store import Bounds, Selection, Snapshot
 
 @dataclass(frozen=True)
 class Tiers:
-    """A relation in the pond: a snapshot of its store and what must be read of it. Rows after `upto` do not count."""
+    """A relation in the pond: a snapshot of its store and what must be read of it. Rows after the time `upto` do not count, nor
+    do those numbered `below` and more."""
 
     snapshot: Snapshot
     selection: Selection
     now: int | None
     upto: int | None = None
+    below: int | None = None
 
 
 @dataclass(frozen=True)

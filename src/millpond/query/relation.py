@@ -47,13 +47,21 @@ def united(parts: Sequence[str]) -> str:
 
 
 def through_window(
-    use: Use, rows: str, now: int | None, words: Words, since: int | None = None, upto: int | None = None
+    use: Use,
+    rows: str,
+    now: int | None,
+    words: Words,
+    since: int | None = None,
+    upto: int | None = None,
+    below: int | None = None,
 ) -> str:
     """SQL for the rows of `rows` (a SELECT with `_seq`) that the use's window holds at `now`, with their previous rows.
 
     Rows from before `since` are left out: a result's files go as a whole, when the last of their rows is too old. So are
-    rows after `upto`: the query is asked as of that time.
+    rows after `upto`: the query is asked as of that time; and rows numbered `below` and more, which came later.
     """
+    if below is not None:
+        rows = f"SELECT * FROM ({rows}) AS b WHERE {words.quote(SEQ)} < {below}"
     for limit, operator in ((since, ">="), (upto, "<=")):
         if limit is not None:
             assert isinstance(use.table, StreamingTable)
@@ -92,15 +100,18 @@ def _windowed(use: Use, rows: str, now: int | None, words: Words) -> str:
     bound = time_literal(table, start, words) if start is not None else None
     if window.now:
         return f"SELECT * FROM {source} WHERE {time} = {bound}"
-    where = f" WHERE {time} >= {bound}" if bound is not None else ""
-    if window.before:
-        assert now is not None, "it needs a time to end before"
-        where += f" AND {time} < {time_literal(table, now, words)}"
-    if window.rows is None:
+    end, (first, last) = window.end(table, now), window.numbers
+    limits = [f"{time} >= {bound}"] if bound is not None else []
+    limits += [f"{time} <= {time_literal(table, end, words)}"] if end is not None else []
+    limits += [f"{seq} >= {first}"] if first is not None else []
+    limits += [f"{seq} <= {last}"] if last is not None else []
+    where = f" WHERE {' AND '.join(limits)}" if limits else ""
+    if window.rows is None and not window.skip:
         return f"SELECT * FROM {source}{where}"
     order = f"ORDER BY {time} DESC, {seq} DESC"
     if not window.columns:
-        return f"SELECT * FROM {source}{where} {order} LIMIT {window.rows}"
+        most = f" LIMIT {window.rows - window.skip}" if window.rows is not None else ""
+        return f"SELECT * FROM {source}{where} {order}{most}" + (f" OFFSET {window.skip}" if window.skip else "")
     keys = words.names(table.columns.find(c, table.name).name for c in window.columns)
     rank = words.quote("_rank")
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {keys} {order}) AS {rank} FROM {source}{where}"

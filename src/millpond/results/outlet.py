@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -97,10 +97,17 @@ def _joined(batches: Iterable[ResultBatch]) -> deque[ResultBatch]:
 
 
 class Outlet:
-    """Filled by one thread, read by any; another one moves rows to the archive. `problem` tells why it cannot."""
+    """Filled by one thread, read by any; another one moves rows to the archive. `problem` tells why it cannot.
+
+    `read_from` tells the time from which on results of a query have yet to be read by others.
+    """
 
     def __init__(
-        self, query: ContinuousQuery, arrived: threading.Condition, archive: ResultArchive | None = None
+        self,
+        query: ContinuousQuery,
+        arrived: threading.Condition,
+        archive: ResultArchive | None = None,
+        read_from: Callable[[str], int | None] = lambda _: None,
     ) -> None:
         self.query = query
         self.archive = archive
@@ -114,6 +121,7 @@ class Outlet:
         self._size = 0
         self._crowd = _LOOSE
         self._arrived = arrived
+        self._read_from = read_from
 
     # -- filling ----------------------------------------------------------------------------------------------------
 
@@ -336,11 +344,13 @@ class Outlet:
             return self.next if since is None else _first_since(self._batches, since, self.next)
 
     def wanted_since(self) -> int | None:
-        """The time before which no row must be kept."""
+        """The time before which no row must be kept: as seen from here, and from the reader that is furthest behind."""
         since = self._since()
-        if since is not None and self.query.history is not None:
-            since -= self.query.table.unit.count(self.query.history)
-        return since
+        if since is None:
+            return None
+        read = self._read_from(self.query.name)
+        length = 0 if self.query.history is None else self.query.table.unit.count(self.query.history)
+        return since - length if read is None else max(_FIRST, min(since, read) - length)
 
     def _since(self) -> int | None:
         complete, last = self.progress.frontier, self.progress.last

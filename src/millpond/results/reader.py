@@ -48,10 +48,17 @@ S = TypeVar("S", bound=Standing)
 class Outlets(Generic[S]):
     """Loaded and appended to under the pond's lock; an outlet can be read by any thread.
 
-    `decode` makes the standing of a frame from its tick and its JSON.
+    `decode` makes the standing of a frame from its tick and its JSON; `read_from` tells the time from which on results of a query
+    have yet to be read by others.
     """
 
-    def __init__(self, pond: Path, clock: Clock, decode: Callable[[int, Mapping[str, Any]], S]) -> None:
+    def __init__(
+        self,
+        pond: Path,
+        clock: Clock,
+        decode: Callable[[int, Mapping[str, Any]], S],
+        read_from: Callable[[str], int | None],
+    ) -> None:
         self.by_name: dict[str, Outlet] = {}
         self.arrived = threading.Condition()
         self.keeper = ResultKeeper(clock)
@@ -59,6 +66,7 @@ class Outlets(Generic[S]):
         self._pond = pond
         self._clock = clock
         self._decode = decode
+        self._read_from = read_from
         self.lost: dict[str, str] = {}  # found missing by this process, by the folder of the query
 
     def open(self, catalog: Catalog, standing: S) -> None:
@@ -69,7 +77,7 @@ class Outlets(Generic[S]):
             found = self.by_name.get(query.name)
             if found is None or found.query.folder != query.folder:
                 archive = ResultArchive(self._pond / "results" / query.folder, query.columns, self._clock)
-                made = self.by_name[query.name] = Outlet(query, self.arrived, archive)
+                made = self.by_name[query.name] = Outlet(query, self.arrived, archive, self._read_from)
                 made.next = max(made.next, standing.numbers.get(query.folder, 0))
             elif found.query != query:
                 found.query = query

@@ -47,6 +47,8 @@ class CallParser(OperatorParser):
         """`x::type`, or a number with a suffix, which the tokenizer writes so."""
         node = self.build_cast(strict=self.STRICT_CAST, this=this, to=to)
         number = this.this if isinstance(this, exp.Neg) else this
+        if number is not this and isinstance(node.this, exp.Literal) and float(number.name):
+            node.this.set("this", f"-{number.name}")  # sqlglot reads -1.5BD without its sign
         suffix = isinstance(number, exp.Literal) and not self._has_colons()
         node.meta[WRITTEN] = "suffix" if suffix else "cast"
         return node

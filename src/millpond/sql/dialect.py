@@ -26,6 +26,7 @@ from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, valu
 from millpond.sql.group_windows import GROUP_TABLE, at_group_table, read_group_table
 from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
 from millpond.sql.query_text import QUERY_TEXT, QueryText
+from millpond.sql.spark_names import ORIGINAL_NAME
 from millpond.sql.written import FUNCTIONS, PARSERS
 from millpond.windows.registry import read_window
 
@@ -40,6 +41,7 @@ __all__ = [
     "WINDOW",
     "WINDOW_SPAN",
     "read_tree",
+    "rows_as_query",
     "span_of",
     "tokenize",
 ]
@@ -52,7 +54,6 @@ WHOLE_TABLE = "whole_table"  # it was written TABLE t
 OF_CONDITION = (
     "of_condition"  # in the meta of a call f(y WHERE condition, ...): its first two arguments are y and the condition
 )
-ORIGINAL_NAME = "millpond_name"  # in the meta of a call that sqlglot has a class for: the name that was written
 ERROR_IS_FINE = "error_is_fine"  # in the meta of a power: the query names an error that it may have
 
 CORRELATED = {
@@ -78,6 +79,19 @@ class Unread(ParseError):
         self.message = message
         self.token = token
         self.before = before
+
+
+_MODIFIERS = ("order", "limit", "offset", "with_")
+
+
+def rows_as_query(values: exp.Values) -> exp.Select:
+    """A list of rows as a query of them."""
+    query = exp.Select(expressions=[exp.Star()])
+    for key in _MODIFIERS:
+        query.set(key, values.args.get(key))
+        values.set(key, None)
+    query.set("from_", exp.From(this=values))
+    return query
 
 
 def _conditional(name: str) -> Callable[[MillpondParser], exp.Expr]:
@@ -171,7 +185,10 @@ class MillpondParser(CallParser):
     # `TABLE t` is a query: SELECT * FROM t.
 
     def _parse_statement(self) -> exp.Expr | None:
-        return self._parse_select() if self._at_table() else super()._parse_statement()
+        begin = self._index
+        found = self._parse_select() if self._at_table() else super()._parse_statement()
+        # Behind WITH a list of rows must be a query, which can have one.
+        return rows_as_query(found) if begin and isinstance(found, exp.Values) else found
 
     def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         if not self._at_table():

@@ -69,7 +69,7 @@ def _note_moments(select: exp.Expr, moments: Mapping[str, Mapping[str, str]]) ->
 def _made_up(projection: exp.Expr, place: int) -> exp.Identifier:
     made_up = "sure"
     try:
-        name = describe(_under_casts(projection))
+        name = describe(_under_cast(projection))
     except (NoName, RecursionError):
         name = ""
     if not name:
@@ -81,11 +81,11 @@ def _made_up(projection: exp.Expr, place: int) -> exp.Identifier:
     return identifier
 
 
-def _under_casts(node: exp.Expr) -> exp.Expr:
-    """A column behind casts lends them its name."""
-    inner = node
-    while isinstance(inner, (exp.Cast, exp.TryCast)):
-        inner = inner.this
+def _under_cast(node: exp.Expr) -> exp.Expr:
+    """A column lends its name to a cast of it, but not to a cast of that."""
+    inner = node.unnest()
+    if isinstance(inner, (exp.Cast, exp.TryCast)):
+        inner = inner.this.unnest()
     return inner if isinstance(inner, exp.Column) else node
 
 

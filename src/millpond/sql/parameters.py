@@ -64,6 +64,33 @@ def with_parameters(sql: str, tokens: list[Token], parameters: Parameters | None
     return result + tokens[place:]
 
 
+def written_out(sql: str, parameters: Parameters | None) -> str:
+    """A text with the values written in the places of its marks, for a statement that is kept.
+
+    >>> written_out("SELECT * FROM t WHERE name = ? AND v < ?", ["it's", 5])
+    "SELECT * FROM t WHERE name =  'it\\\\'s'  AND v <  5 "
+    """
+    tokens = tokenize(sql)
+    marks = list(marks_in(tokens))
+    given = _checked(parameters)
+    if not marks and not given:
+        return sql
+    pieces, place = [], 0
+    for mark, value in zip(marks, _values(sql, tokens, marks, given), strict=True):
+        span = _span(tokens, mark)
+        text = _quoted(value) if isinstance(value, str) else _text(value)
+        if text is None:
+            raise _no_parameter(sql, tokens, mark, value)
+        pieces += [sql[place : span.start], f" {text} "]
+        place = span.end
+    return "".join([*pieces, sql[place:]])
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
 def marks_in(tokens: Sequence[Token]) -> Iterator[Mark]:
     """The places for values in a text, in order."""
     for place, token in enumerate(tokens):
@@ -161,14 +188,18 @@ def _literal(sql: str, tokens: list[Token], mark: Mark, value: Any) -> list[Toke
         return [at_mark(TokenType.STRING, value)]
     text = _text(value)
     if text is None:
-        name = f' "{mark.name}"' if mark.name is not None else ""
-        raise TypeMismatch(
-            f"parameter{name} cannot be {brief(value)}, which is a {type(value).__name__}",
-            detail=f"A parameter is one of: {_TYPES}.",
-            sql=sql,
-            span=_span(tokens, mark),
-        )
+        raise _no_parameter(sql, tokens, mark, value)
     return [at_mark(token.token_type, token.text) for token in tokenize(text)]
+
+
+def _no_parameter(sql: str, tokens: list[Token], mark: Mark, value: Any) -> TypeMismatch:
+    name = f' "{mark.name}"' if mark.name is not None else ""
+    return TypeMismatch(
+        f"parameter{name} cannot be {brief(value)}, which is a {type(value).__name__}",
+        detail=f"A parameter is one of: {_TYPES}.",
+        sql=sql,
+        span=_span(tokens, mark),
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -16,17 +16,18 @@ from typing import ClassVar
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millpond.errors import SqlError
+from millpond.errors import Span, SqlError, SqlSyntaxError
 from millpond.sql import statements as st
 from millpond.sql.dialect import tokenize
 from millpond.sql.literals import fold
 from millpond.sql.parameters import Parameters, with_parameters
 from millpond.sql.reader.continuous import ContinuousReader
 from millpond.sql.reader.definitions import DefinitionReader
+from millpond.sql.reader.standing import StandingReader
 from millpond.sql.sizes import check_tokens, nested_too_deeply
 from millpond.sql.statements import Statement
 
-__all__ = ["parse"]
+__all__ = ["parse", "read_standing"]
 
 # Statements to come; refused by name until then, so that nobody takes them for a spelling mistake.
 LATER_CREATES = ("PROCEDURE",)
@@ -50,6 +51,19 @@ def parse(text: str, parameters: Parameters | None = None, check: Callable[[], N
     try:
         folded = _read_folded(text, parameters, check)
         return folded if folded is not None else _read(text, tokenize(text), parameters, check)
+    except RecursionError as error:
+        raise nested_too_deeply() from error
+
+
+def read_standing(text: str, parameters: Parameters | None = None) -> st.Standing:
+    """The parts of a standing query: `SELECT ... BEGIN ... END ...`."""
+    try:
+        tokens = tokenize(text)
+        check_tokens(tokens)
+        parts = list(_split(with_parameters(text, tokens, parameters)))
+        if len(parts) != 1:
+            raise SqlSyntaxError("a standing query is one query", sql=text, span=Span(0, len(text)))
+        return StatementReader(text, parts[0]).standing("")
     except RecursionError as error:
         raise nested_too_deeply() from error
 
@@ -88,7 +102,7 @@ def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
         yield part
 
 
-class StatementReader(ContinuousReader, DefinitionReader):
+class StatementReader(ContinuousReader, StandingReader, DefinitionReader):
     """Reads one statement. Used once."""
 
     STATEMENTS: ClassVar[dict[str, Callable[[StatementReader], Statement]]]
@@ -123,7 +137,7 @@ class StatementReader(ContinuousReader, DefinitionReader):
 
     def create(self) -> Statement:
         self.expect("CREATE")
-        expected = "STREAMING, CONTINUOUS, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE"
+        expected = "STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE"
         return self.dispatch(expected, self.CREATES, prefix="CREATE ")
 
     def create_streaming(self) -> Statement:
@@ -135,8 +149,12 @@ class StatementReader(ContinuousReader, DefinitionReader):
         self.expect("DROP")
         self.refuse_shortened("DROP ")
         kind = self.one_of(
-            ("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED", "FUNCTION", "CONTINUOUS"), "DROP"
+            ("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED", "FUNCTION", "CONTINUOUS", "STANDING"), "DROP"
         )
+        if kind == "STANDING":
+            self.expect("QUERY", after="DROP STANDING")
+            if_exists = self.exists("EXISTS")
+            return st.DropStanding(self.sql, self.place, self.standing_name(), if_exists=if_exists)
         if kind == "CONTINUOUS":
             self.expect("QUERY", after="DROP CONTINUOUS")
             kind += " QUERY"
@@ -174,9 +192,9 @@ class StatementReader(ContinuousReader, DefinitionReader):
 
     def show(self) -> Statement:
         self.expect("SHOW")
-        kind = self.one_of((*SHOWN, "STREAMING", "STANDARD", "CONTINUOUS"), "SHOW")
-        if kind == "CONTINUOUS":
-            self.expect("QUERIES", after="SHOW CONTINUOUS")
+        kind = self.one_of((*SHOWN, "STREAMING", "STANDARD", "CONTINUOUS", "STANDING"), "SHOW")
+        if kind in ("CONTINUOUS", "STANDING"):
+            self.expect("QUERIES", after=f"SHOW {kind}")
             kind += " QUERIES"
         elif kind == "STREAMING":
             kind += " " + self.one_of(("TABLES", "VIEWS"), "SHOW STREAMING")
@@ -197,6 +215,13 @@ class StatementReader(ContinuousReader, DefinitionReader):
                 raise self.unsupported("EXPLAIN ANALYZE of a continuous query is not supported", 1, hint=hint)
             noun = self.query_noun("EXPLAIN")
             return st.ExplainQuery(self.sql, place, self.name(noun), view=noun == "view")
+        if self.at("STANDING"):
+            if analyze:
+                hint = "EXPLAIN STANDING QUERY tells how it is answered; INVOKE answers it."
+                raise self.unsupported("EXPLAIN ANALYZE of a standing query is not supported", 1, hint=hint)
+            self.index += 1
+            self.expect("QUERY", after="EXPLAIN STANDING")
+            return st.ExplainStanding(self.sql, place, self.standing_name())
         return st.Explain(self.sql, place, self.statement(), analyze=analyze)
 
 
@@ -220,10 +245,12 @@ StatementReader.STATEMENTS = {
     "PAUSE": StatementReader.pause,
     "RESUME": StatementReader.pause,
     "ON": StatementReader.trigger,
+    "INVOKE": StatementReader.invoke,
 }
 StatementReader.CREATES = {
     "STREAMING": StatementReader.create_streaming,
     "CONTINUOUS": StatementReader.create_continuous,
+    "STANDING": StatementReader.create_standing,
     "STANDARD": StatementReader.create_standard,
     "TABLE": StatementReader.create_table,
     "FUNCTION": StatementReader.create_function,

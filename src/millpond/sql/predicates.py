@@ -1,8 +1,9 @@
 """The one reader of conditions: a tree of SQL becomes a `Predicate`.
 
 `read_predicate` is exact: what it returns is true, false and unknown for the same rows as the condition in Spark, or it returns
-None and the condition is left to an engine. It reads columns of whole numbers, STRING, DATE and TIMESTAMP (in UTC): compared
-with literals, whole numbers also with each other; BETWEEN, IN, LIKE 'abc%', IS NULL, AND, OR, NOT, TRUE and FALSE.
+None and the condition is left to an engine. It reads columns of whole numbers, FLOAT, DOUBLE, DECIMAL of up to 18 digits,
+BOOLEAN, STRING, DATE and TIMESTAMP (in UTC): compared with literals, numbers also with each other; BETWEEN, IN, LIKE 'abc%',
+IS NULL, IS TRUE, isnan, AND, OR, NOT, TRUE and FALSE.
 
 `read_necessary` is weaker and never fails: every row for which the condition is true matches what it returns. It leaves out the
 conjuncts that cannot be read. That is enough for bounds, which only ever skip.
@@ -10,14 +11,15 @@ conjuncts that cannot be read. That is enough for bounds, which only ever skip.
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from sqlglot import exp
 
-from millpond.duration import to_micros
+from millpond.predicate.columns import MOST_DIGITS
 from millpond.predicate.form import (
     MIRRORED,
     Always,
@@ -28,6 +30,7 @@ from millpond.predicate.form import (
     IsNull,
     Never,
     Not,
+    Offset,
     Operator,
     Or,
     Predicate,
@@ -36,7 +39,8 @@ from millpond.predicate.form import (
     all_of,
 )
 from millpond.schema import BITS, INTEGERS, Column, DataType
-from millpond.sql.literals import kind_of, list_of, values_of
+from millpond.sql.constants import FLOATING, constant, constants, is_text, number
+from millpond.sql.rules.types import as_decimal
 
 ColumnOf = Callable[[exp.Column], Column | None]
 """Finds the column that a node names, with its name in the schema and its type; None if it is none that may be read."""
@@ -44,11 +48,8 @@ ColumnOf = Callable[[exp.Column], Column | None]
 _OPERATORS: Final[dict[type[exp.Expr], Operator]] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-_READ = frozenset([*INTEGERS, "STRING", "DATE", "TIMESTAMP"])
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?P<zone>Z|[+-]\d\d:\d\d)?)?", re.ASCII)
-_WITH_ZONE = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
-_WITHOUT_ZONE = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+_READ = frozenset([*INTEGERS, *FLOATING, "DECIMAL", "BOOLEAN", "STRING", "DATE", "TIMESTAMP"])
+_EXACT_AS_DOUBLE = frozenset(["TINYINT", "SMALLINT", "INT", *FLOATING])
 
 
 class _Unreadable(Exception):
@@ -58,7 +59,9 @@ class _Unreadable(Exception):
 def typed_column(node: exp.Column) -> Column | None:
     """The column of a node that binding gave a type to."""
     kind = node.type.sql(dialect="spark").upper() if node.type is not None else ""
-    return Column(node.name, DataType(kind)) if kind in _READ else None
+    if kind in _READ and kind != "DECIMAL":  # which does not say how many digits
+        return Column(node.name, DataType(kind))
+    return Column(node.name, DataType.parse(kind)) if kind.startswith("DECIMAL(") else None
 
 
 def read_predicate(
@@ -78,6 +81,18 @@ def read_predicate(
 def read_necessary(condition: exp.Expr, column_of: ColumnOf = typed_column) -> Predicate:
     """A predicate that is true for every row for which the condition is; `Always` if nothing can be read."""
     return _Reader(column_of, overflow=True).necessary(condition)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A column, plus a number where one is added; its type is then what Spark adds as."""
+
+    column: Column
+    number: Offset | None = None
+
+    @property
+    def kind(self) -> DataType:
+        return self.column.type
 
 
 class _Reader:
@@ -103,6 +118,10 @@ class _Reader:
             return self._among(node)
         if isinstance(node, exp.Like):
             return self._like(node)
+        if isinstance(node, exp.IsNan):
+            return self._is_nan(node)
+        if isinstance(node, exp.Column):
+            return Compare(self._column(node, "BOOLEAN").name, "=", True)
         return self._comparison(node)
 
     def necessary(self, node: exp.Expr) -> Predicate:
@@ -130,65 +149,123 @@ class _Reader:
             left, right, operator = right, left, MIRRORED[operator]
         if isinstance(left, exp.Column):
             column = self._column(left)
-            value = _constant(right, column.type)
+            value = constant(right, column.type)
             if value is not None:
-                return Compare(column.name, operator, value)
-        one, of_one = self._sum(left)
-        other, of_other = self._sum(right)
-        offset = of_other - of_one
-        whole = one.type.is_integer and other.type.is_integer
-        if not whole and not (one.type == other.type and one.type.name in ("DATE", "TIMESTAMP")):
-            raise _Unreadable
-        if not -(1 << 63) <= offset < 1 << 63:
-            raise _Unreadable
-        return CompareColumns(one.name, operator, other.name, offset)
+                return _compared(column.name, operator, value)
+        return _columns_compared(self._sum(left), operator, self._sum(right))
 
-    def _sum(self, node: exp.Expr) -> tuple[Column, int]:
-        """A column plus or minus a whole number."""
+    def _sum(self, node: exp.Expr) -> _Sum:
+        """A column, or a column plus or minus a number."""
         if isinstance(node, exp.Column):
-            return self._column(node), 0
+            return _Sum(self._column(node))
         if not isinstance(node, exp.Add | exp.Sub):
             raise _Unreadable
         left, right = node.this.unnest(), node.expression.unnest()
         if isinstance(node, exp.Add) and isinstance(right, exp.Column):
             left, right = right, left
-        number = _constant(right, DataType("BIGINT"))
-        if not isinstance(left, exp.Column) or not isinstance(number, int):
+        if not isinstance(left, exp.Column):
             raise _Unreadable
         column = self._column(left)
-        if not column.type.is_integer or not (self._overflow or _fits(column.type, number)):
-            raise _Unreadable
-        return column, number if isinstance(node, exp.Add) else -number
+        found = self._added(column.type, right)
+        return _Sum(column, found if isinstance(node, exp.Add) else -found)
+
+    def _added(self, kind: DataType, node: exp.Expr) -> Offset:
+        """A number that is added to a column, so that the sum is exact, or a DOUBLE."""
+        if kind.is_integer:
+            found = constant(node, DataType("BIGINT"))
+            if isinstance(found, int) and (self._overflow or _fits(kind, found)):
+                return found
+        elif kind.name == "DOUBLE":
+            found = constant(node, kind)
+            if isinstance(found, float) and math.isfinite(found):
+                return found
+        elif kind.name == "DECIMAL":
+            value = number(node)  # neither sum has more than 37 digits then
+            if value is not None and value.type.name != "DOUBLE" and as_decimal(value.type).precision <= MOST_DIGITS:
+                return Decimal(value.constant)  # type: ignore[arg-type]
+        raise _Unreadable
 
     def _is_null(self, node: exp.Is) -> Predicate:
-        if not isinstance(node.expression, exp.Null):
+        found: Predicate
+        if isinstance(node.expression, exp.Boolean):
+            name = self._column(node.this, "BOOLEAN").name
+            found = And((Not(IsNull(name)), Compare(name, "=", bool(node.expression.this))))  # never unknown
+        elif isinstance(node.expression, exp.Null):
+            found = IsNull(self._column(node.this).name)
+        else:
             raise _Unreadable
-        found = IsNull(self._column(node.this).name)
         return Not(found) if node.args.get("negate") else found
+
+    def _is_nan(self, node: exp.IsNan) -> Predicate:
+        name = self._column(node.this, *FLOATING).name
+        return And((Not(IsNull(name)), _compared(name, "=", math.nan)))  # never unknown
 
     def _among(self, node: exp.In) -> Predicate:
         if not node.expressions or any(node.args.get(a) for a in ("query", "unnest", "field", "is_global")):
             raise _Unreadable
         column = self._column(node.this)
-        return Among(column.name, frozenset(_constants(node, column.type)))
+        values = [_present(each) for each in constants(node, column.type)]
+        numbers = [each for each in values if each == each]
+        if len(numbers) == len(values):
+            return Among(column.name, frozenset(values))
+        among = [Among(column.name, frozenset(numbers))] if numbers else []
+        return _flat(Or, [*among, _compared(column.name, "=", math.nan)])
 
     def _like(self, node: exp.Like) -> Predicate:
         column, pattern = self._column(node.this), node.expression.unnest()
         if column.type.name != "STRING" or not isinstance(pattern, exp.Literal) or not pattern.is_string:
             raise _Unreadable
-        text = _text(pattern.this)
+        text = pattern.this
+        if not is_text(text):
+            raise _Unreadable
         fixed = text[:-1] if text.endswith("%") else text
         if any(c in fixed for c in "%_\\"):
             raise _Unreadable
         found: Predicate = Compare(column.name, "=", text) if fixed == text else Prefix(column.name, fixed)
         return Not(found) if node.args.get("negate") else found
 
-    def _column(self, node: exp.Expr) -> Column:
+    def _column(self, node: exp.Expr, *kinds: str) -> Column:
         node = node.unnest()
         found = self._column_of(node) if isinstance(node, exp.Column) else None
-        if found is None or found.type.name not in _READ:
+        if found is None or found.type.name not in (kinds or _READ) or found.type.precision > MOST_DIGITS:
             raise _Unreadable
         return found
+
+
+def _compared(column: str, operator: Operator, value: Value) -> Predicate:
+    """A column compared with a constant, which may be NaN: nothing is greater, and only what exceeds infinity equals it."""
+    if value == value:
+        return Compare(column, operator, value)
+    less, equal = Compare(column, "<=", math.inf), Compare(column, ">", math.inf)
+    if operator in ("=", ">="):
+        return equal
+    if operator in ("<", "<>"):
+        return less
+    return Or((less, equal)) if operator == "<=" else And((less, equal))
+
+
+def _columns_compared(left: _Sum, operator: Operator, right: _Sum) -> Predicate:
+    one, other = left.kind, right.kind
+    if left.number is None and right.number is None:
+        offset: Offset = 0
+    elif left.number is not None and right.number is None and not one.is_integer:
+        return _columns_compared(right, MIRRORED[operator], left)
+    else:
+        offset = (right.number or 0) - (left.number or 0)  # type: ignore[operator]
+    if one.is_integer and other.is_integer:
+        if not -(1 << 63) <= offset < 1 << 63:
+            raise _Unreadable
+    elif one.name == other.name == "DECIMAL":
+        if one.scale != other.scale:
+            raise _Unreadable
+    elif one.name in FLOATING or other.name in FLOATING:
+        # A sum of doubles is rounded, so it stays on its side.
+        summed = left.number is not None or (right.number is not None and other.name != "DOUBLE")
+        if summed or not {one.name, other.name} <= _EXACT_AS_DOUBLE:
+            raise _Unreadable
+    elif one != other or one.name not in ("DATE", "TIMESTAMP", "BOOLEAN"):
+        raise _Unreadable
+    return CompareColumns(left.column.name, operator, right.column.name, offset or 0)
 
 
 def _flat(form: type[And] | type[Or], parts: Iterable[Predicate]) -> Predicate:
@@ -214,85 +291,7 @@ def _fits(kind: DataType, number: int) -> bool:
     return (1 << (BITS[kind.name] - 1)) + abs(number) < 1 << (max(BITS[kind.name], literal) - 1)
 
 
-# -- constants --------------------------------------------------------------------------------------------------------
-
-
-def _constants(node: exp.In, kind: DataType) -> Iterable[Value]:
-    """The elements of an IN, which all have to be constants."""
-    folded = list_of(node)
-    if folded is None:
-        values = [_constant(each.unnest(), kind) for each in node.expressions]
-    elif kind_of(folded) == "int":
-        values = [*values_of(folded)] if kind.is_integer else [None]
-    elif kind.name == "STRING":
-        values = [*values_of(folded)]
-    else:
-        values = [_from_text(str(text), kind, None) for text in values_of(folded)]
-    return [_present(value) for value in values]
-
-
 def _present(value: Value | None) -> Value:
     if value is None:
         raise _Unreadable
     return value
-
-
-def _constant(node: exp.Expr, kind: DataType) -> Value | None:
-    """The value of a literal as a column of this kind has it; None if it is no literal, or one of another kind.
-
-    A cast may stand around the literal if it means what the bare literal means beside such a column.
-    """
-    to: exp.DataType | None = None
-    if isinstance(node, exp.Cast):
-        if type(node) not in (exp.Cast, exp.TryCast) or any(v for k, v in node.args.items() if k not in ("this", "to")):
-            return None
-        to, node = node.to, node.this.unnest()
-    sign = 1
-    if isinstance(node, exp.Neg):
-        sign, node = -1, node.this.unnest()
-    if not isinstance(node, exp.Literal):
-        return None
-    if not node.is_string:
-        if not kind.is_integer or not (node.this.isascii() and node.this.isdecimal()):
-            return None
-        return _in_type(sign * int(node.this), to)
-    return _from_text(node.this, kind, to) if sign == 1 else None
-
-
-def _in_type(number: int, to: exp.DataType | None) -> int | None:
-    if to is None:
-        return number
-    bits = BITS.get(to.sql(dialect="spark").upper())
-    return number if bits is not None and -(1 << (bits - 1)) <= number < 1 << (bits - 1) else None
-
-
-def _from_text(text: str, kind: DataType, to: exp.DataType | None) -> Value | None:
-    """What a text literal means beside a column of text, dates or timestamps. Only spellings that no engine reads otherwise."""
-    if kind.name == "STRING":
-        return _text(text) if to is None or to.is_type(exp.DType.TEXT) else None
-    as_day = to is not None and to.is_type(exp.DType.DATE)
-    try:
-        if kind.name == "DATE" and (to is None or as_day) and _DAY.fullmatch(text):
-            return date.fromisoformat(text)
-        if kind.name == "TIMESTAMP" and (to is None or as_day or to.is_type(*_WITH_ZONE, *_WITHOUT_ZONE)):
-            return _moment(text, only_day=as_day, zone=to is None or to.is_type(*_WITH_ZONE))
-    except (ValueError, OverflowError):  # 30 February
-        return None
-    return None
-
-
-def _moment(text: str, *, only_day: bool, zone: bool) -> int | None:
-    """Microseconds since 1970 UTC. `only_day`: a cast would cut off the time of day; `zone`: a zone in the text counts."""
-    found = (_DAY if only_day else _MOMENT).fullmatch(text)
-    if found is None or (not only_day and found["zone"] and not zone):
-        return None
-    value = datetime.fromisoformat(text)
-    return to_micros(value if value.tzinfo is not None else value.replace(tzinfo=UTC))
-
-
-def _text(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _Unreadable from None  # half of a surrogate pair: the engine says what is wrong with it
-    return text

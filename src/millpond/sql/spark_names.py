@@ -24,6 +24,7 @@ CALL: Final = "spark_call"  # in the meta of a call: what Spark calls it
 WRITTEN: Final = (
     "written"  # in the meta of a cast: 'cast' (also for ::), 'try_cast', 'suffix' (1L); none for DATE '...'
 )
+ORIGINAL_NAME: Final = "millpond_name"  # in the meta of a call that sqlglot has a class for: the name that was written
 IS_NOT: Final = "is_not"  # in the meta of a NOT: it was written `x IS NOT NULL`
 DATED: Final = "dated"  # in the meta of a sum that was taken for one of dates or timestamps
 
@@ -112,7 +113,7 @@ def _cast(node: exp.Expr) -> str:
         kind = to.this.name if to.this.name in ("DOUBLE", "FLOAT", "DECIMAL") else ""
         negative = isinstance(node.this, exp.Neg)
         return signed_name(node.this.this.this, kind) if negative else number_name(node.this.this, kind)
-    if isinstance(node.this, exp.Literal) and node.this.is_string:
+    if isinstance(node.this, exp.Literal) and node.this.is_string and ORIGINAL_NAME not in node.meta:  # not date('...')
         return moment_name(node.this.this, to.this)
     raise NoName
 

@@ -17,6 +17,10 @@ from millpond.errors import Span
 from millpond.schema import Column
 from millpond.sql.literals import LiteralRows
 from millpond.windows.base import Window
+from millpond.windows.span import SpanWindow
+
+KEEPS = ("auto", "partial", "complete", "nothing")
+"""What can be kept of a standing query between two invocations."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +207,44 @@ class CreateFunction(Statement):
 
 
 @dataclass(frozen=True)
+class Standing:
+    """A standing query: its text, BEGIN and END included, its tree without them, and what they say."""
+
+    text: str
+    query: exp.Expr
+    window: SpanWindow | None
+
+
+@dataclass(frozen=True)
+class CreateStanding(Statement):
+    """`CREATE STANDING QUERY n [KEEP AUTO | PARTIAL | COMPLETE | NOTHING] AS SELECT ... [BEGIN ...] [END ...]`."""
+
+    name: str
+    body: Standing
+    keep: str = "auto"
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Invoke(Statement):
+    """`INVOKE n [AS OF <time>]`; `query` is a name or a number."""
+
+    query: str | int
+    as_of: int | str | None = None
+
+
+@dataclass(frozen=True)
+class ExplainStanding(Statement):
+    query: str | int
+
+
+@dataclass(frozen=True)
+class DropStanding(Statement):
+    query: str | int
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class Drop(Statement):
     """`kind` is one of 'streaming table', 'standard table', 'table', 'index', 'source', 'feed', 'continuous query',
     'streaming view', 'function'."""
@@ -240,7 +282,7 @@ class Describe(Statement):
 @dataclass(frozen=True)
 class Show(Statement):
     """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds', 'rejected', 'continuous
-    queries', 'streaming views', 'state', 'triggers' or 'functions'."""
+    queries', 'streaming views', 'standing queries', 'state', 'triggers' or 'functions'."""
 
     kind: str
 

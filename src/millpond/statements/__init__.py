@@ -9,7 +9,7 @@ from millpond.errors import SqlError
 from millpond.query.deadline import Deadline
 from millpond.result import Result
 from millpond.sql import statements as st
-from millpond.statements import ask, change, continuous, define, functions, show, trigger
+from millpond.statements import ask, change, continuous, define, functions, show, standing, trigger
 from millpond.statements.privilege import require
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ _ACTS: dict[type[st.Statement], Callable[[Workspace, Any], Result]] = {
     st.ExplainQuery: continuous.explain,
     st.CreateTrigger: trigger.create,
     st.DropTrigger: trigger.drop,
+    st.CreateStanding: standing.create,
+    st.DropStanding: standing.drop,
+    st.Invoke: standing.invoke,
+    st.ExplainStanding: standing.explain,
 }
 
 

@@ -14,9 +14,10 @@ from sqlglot import exp
 from millpond import catalog_file
 from millpond.catalog import StandardTable, StreamingTable
 from millpond.config import Config
-from millpond.errors import CatalogError, EngineError, UnsupportedSql, counted
+from millpond.errors import CatalogError, EngineError, JavaMissing, UnsupportedSql, counted
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound
+from millpond.query.data_errors import is_in_data, surely_met
 from millpond.query.deadline import Deadline
 from millpond.query.explain import explain
 from millpond.query.plan import Plan, make_plan, only_here
@@ -36,9 +37,9 @@ def select(workspace: Workspace, statement: st.Select) -> Result:
 def plan_query(workspace: Workspace, query: exp.Expr, sql: str, as_of: int | str | None = None) -> Plan:
     workspace.refresh()
     config = workspace.config
-    check = _deadline(workspace).check
+    check = deadline_of(workspace).check
     bound = bind(query, workspace.catalog, sql, system=system_tables(), spark_decides=True, check=check)
-    with _while_it_is_there(workspace, bound):
+    with while_it_is_there(workspace, bound):
         return make_plan(
             bound,
             SystemShelf(workspace),
@@ -50,7 +51,7 @@ def plan_query(workspace: Workspace, query: exp.Expr, sql: str, as_of: int | str
 
 
 @contextmanager
-def _while_it_is_there(workspace: Workspace, bound: Bound) -> Iterator[None]:
+def while_it_is_there(workspace: Workspace, bound: Bound) -> Iterator[None]:
     """When reading fails because a table was dropped meanwhile, say that, and not that its files are damaged."""
     try:
         yield
@@ -67,7 +68,7 @@ def _while_it_is_there(workspace: Workspace, bound: Bound) -> Iterator[None]:
 
 
 def ask(workspace: Workspace, plan: Plan) -> pa.Table:
-    with _while_it_is_there(workspace, plan.bound):
+    with while_it_is_there(workspace, plan.bound):
         rows = _locally(workspace, plan) if plan.engine == "duckdb" else _on_spark(workspace, plan)
     names = plan.bound.names
     if plan.engine == "spark" and plan.bound.text is not None and plan.bound.shows_names:
@@ -77,13 +78,31 @@ def ask(workspace: Workspace, plan: Plan) -> pa.Table:
 
 def _locally(workspace: Workspace, plan: Plan) -> pa.Table:
     try:
-        return workspace.local.run(plan, deadline=_deadline(workspace), most=workspace.local.memory).rows
+        return workspace.local.run(plan, deadline=deadline_of(workspace), most=workspace.local.memory).rows
     except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
         if workspace.config.engine == "duckdb":
             raise EngineError(
                 "this query cannot run on DuckDB", detail=str(refusal), hint="Leave the choice to millpond."
             ) from refusal
         return _on_spark(workspace, plan, str(refusal))
+    except EngineError as error:
+        if not _may_be_forgiven(workspace, plan, error):
+            raise
+        return _decided_by_spark(workspace, plan, error)
+
+
+def _may_be_forgiven(workspace: Workspace, plan: Plan, error: EngineError) -> bool:
+    """Whether Spark is to decide if an error that DuckDB met in the data is one."""
+    if workspace.config.engine != "auto" or plan.bound.functions or not is_in_data(error):
+        return False
+    return not surely_met(plan.bound.tree)
+
+
+def _decided_by_spark(workspace: Workspace, plan: Plan, error: EngineError) -> pa.Table:
+    try:
+        return _on_spark(workspace, plan, "DuckDB met an error in the data that Spark may not meet")
+    except JavaMissing:
+        raise error from None
 
 
 def _on_spark(workspace: Workspace, plan: Plan, reason: str = "") -> pa.Table:
@@ -94,7 +113,7 @@ def _on_spark(workspace: Workspace, plan: Plan, reason: str = "") -> pa.Table:
 
     why = reason or plan.reason
     why = "the setting engine says so" if why == "asked for" else why
-    deadline = _deadline(workspace)
+    deadline = deadline_of(workspace)
     with deadline.paused():  # the time in which Spark starts is not the query's
         session = get_session(workspace.config.spark_master, workspace.config.spark_memory, why=why)
     return run_on_spark(plan, session, deadline)
@@ -118,7 +137,7 @@ def within(deadline: Deadline) -> Iterator[None]:
         _underway.reset(before)
 
 
-def _deadline(workspace: Workspace) -> Deadline:
+def deadline_of(workspace: Workspace) -> Deadline:
     """That of the statement under way; a query that a function asks from a thread of the engine has its own."""
     return _underway.get() or new_deadline(workspace.config)
 
@@ -141,9 +160,13 @@ def _measured(workspace: Workspace, plan: Plan) -> tuple[int, str]:
     """How many rows a query gives, and in words what it really read."""
     if plan.engine == "duckdb":
         try:
-            answer = workspace.local.run(plan, profile=True, deadline=_deadline(workspace))
+            answer = workspace.local.run(plan, profile=True, deadline=deadline_of(workspace))
             assert answer.bytes_read is not None, "a profiled run counts them"
             return answer.rows.num_rows, f", {counted(answer.bytes_read, 'byte')} of files read"
         except NotOnDuckDB as refusal:
             return _on_spark(workspace, plan, str(refusal)).num_rows, f", on Spark after all: {refusal}"
+        except EngineError as error:
+            if not _may_be_forgiven(workspace, plan, error):
+                raise
+            return _decided_by_spark(workspace, plan, error).num_rows, f", on Spark after all: {error.primary}"
     return _on_spark(workspace, plan).num_rows, ""

@@ -143,6 +143,7 @@ def _change(
             _rewrite(workspace, store, columns, rows, with_values(rows) if assignments else without_rows)
             if isinstance(target, StreamingTable):
                 workspace.network.refill_windows(target.name)
+                workspace.standing.forget([target.folder])
         return int(rows.num_rows)
 
 

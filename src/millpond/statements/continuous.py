@@ -59,6 +59,7 @@ def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQue
         each_row=body.each_row,
         offset=native.offset,
         gap=native.gap,
+        grouped=native.grouped,
         columns=Schema(()),
         folder=folder_name(name, catalog.made),
         reads=(),
@@ -98,7 +99,7 @@ def _native(statement: st.CreateQuery, catalog: Catalog) -> tuple[st.Continuous,
                 sql=sql,
                 span=Span(len(sql), len(sql)),
             )
-        return body, Native(body.text, body.slide)
+        return body, Native(body.text, body.slide, grouped=False)
     if body.sample is not None:
         raise UnsupportedSql(
             "SAMPLE does not go with group windows",
@@ -177,6 +178,11 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
             raise UnsupportedSql(
                 f'the instants of "{query.name}" are the ends of its sessions',
                 hint="Drop it, and create it with another session_window.",
+            )
+        if query.grouped and statement.sample is not None:
+            raise UnsupportedSql(
+                f'the instants of "{query.name}" are the ends of its group windows',
+                hint="Drop it, and create it with other windows.",
             )
         changed = replace(query, revision=query.revision + 1)
         if statement.window is not None:

@@ -44,6 +44,7 @@ SHOWN = {
     "feeds": Shown("feeds", ("name", "source", "table", "state", "rejected", "problem", "sql")),
     "continuous queries": Shown("queries", _QUERIES, {"kind": (QUERY,)}),
     "streaming views": Shown("queries", _QUERIES, {"kind": (VIEW,)}),
+    "standing queries": Shown("standing_queries", ("id", "name", "keep", "state", "sql")),
     "state": Shown("state", ("holder", "what", "table", "shard", "rows", "bytes")),
     "triggers": Shown("triggers", ("query", "do", "target", "state", "sent", "lag", "missed", "problem")),
     "functions": Shown("functions", ("name", "kind", "arguments", "returns", "nulls", "python")),

@@ -32,12 +32,13 @@ from millpond.query.shelf import TableShelf
 from millpond.query.system_names import SCHEMA, SystemTable
 from millpond.results.triggers.supervisor import Triggers
 from millpond.schema import Column, DataType, Schema
+from millpond.standing.standing import StandingQueries
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
 
-_THEMES = ("tables", "queries", "feeds", "triggers", "functions", "settings")
+_THEMES = ("tables", "queries", "standing", "feeds", "triggers", "functions", "settings")
 
 Row = dict[str, Any]
 
@@ -52,6 +53,7 @@ class SystemHost(Protocol):
     catalog: Catalog
     shelf: TableShelf
     network: Network
+    standing: StandingQueries
     triggers: Triggers
 
     @property

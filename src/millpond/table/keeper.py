@@ -8,7 +8,7 @@ crash between the two commits is as harmless as anywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from millpond.catalog import REJECTED_COLUMNS
@@ -129,11 +129,14 @@ class Keeper:
             reach("compaction.after_commit" if add else "retention.after_commit")
         store.manifest.checkpoint()
 
-    def expire(self, tables: Sequence[StreamTable]) -> int:
-        """Drop the compartments that lie before the history period. Returns how many files went."""
+    def expire(self, tables: Sequence[StreamTable], read_from: Callable[[str], int | None]) -> int:
+        """Drop the compartments that lie before the history period. Returns how many files went.
+
+        `read_from` tells the time from which on a table has yet to be read by continuous queries.
+        """
         count = 0
         for table in _sound(tables):
-            gone = table.expired_files()
+            gone = table.expired_files(read_from)
             if gone:
                 self._commit_store(table, table.rows, [], gone, None)
                 count += len(gone)

@@ -256,7 +256,7 @@ class LogWriter:
         if self._broken:
             raise PondError(f"the intake log is closed after a failed write: {self._broken}", hint="Reopen the pond.")
         pieces = encode(frame)
-        with disk_errors(self.folder):
+        with disk_errors(self.folder, undone="the rows of this call were not accepted"):
             if self._handle is None or self._end >= self._segment_bytes:
                 self._start_segment(frame)
             assert self._handle is not None

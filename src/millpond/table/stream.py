@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from millpond.table.compartments import expired, width
 from millpond.table.gaps import Gap
 from millpond.table.log import REJECTED, ROWS, SEGMENT_BYTES, Frame, IntakeState, LogReader, LogWriter, NewFrame
 from millpond.table.manifest import Manifest
-from millpond.table.store import Store
+from millpond.table.store import Snapshot, Store
 
 _TRIES = 3  # to read a table while its writer archives
 _FIRST = -(1 << 63)  # the first time there is
@@ -39,6 +40,15 @@ def create(pond: Path, table: StreamingTable, now_ms: int) -> None:
     state = IntakeState().to_json()
     Manifest.create(folder / "rejected", REJECTED_COLUMNS, state, now_ms)
     Manifest.create(folder / "archive", table.columns, state, now_ms)
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The rows of a table numbered below `position`, and the table's time after them."""
+
+    snapshot: Snapshot
+    position: int
+    now: int | None
 
 
 class StreamTable:
@@ -141,6 +151,11 @@ class StreamTable:
         if state.highest is not None:
             known.append(max(_FIRST, state.highest - self.definition.unit.count(self.definition.lateness)))
         return max((t for t in known if t is not None), default=None)
+
+    def prefix(self) -> Prefix:
+        """The rows accepted so far with the time they lead to: all of it belongs together."""
+        with self.rows.lock:
+            return Prefix(self.rows.snapshot(), self.next_row, self.now)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -248,16 +263,17 @@ class StreamTable:
         if self._writer is None:
             raise PondError(f'table "{self.definition.name}" was closed or dropped', hint="Look it up again.")
         written = self._writer.append(frame)
-        self.next_row = written.end
         self.next_rejected = written.end_rejected
         if frame.rows or written.rejected:
             self.frames.append(written)
         own = [batch for _, batch in frame.shards]
-        if own:
-            self.rows.accept(own, frame.least, frame.greatest, written.end - 1)
+        with self.rows.lock:  # whoever takes a prefix sees all of the frame or nothing of it
+            if own:
+                self.rows.accept(own, frame.least, frame.greatest, written.end - 1)
+            self.next_row = written.end
+            self.state = frame.state
         if frame.rejected is not None and frame.rejected.num_rows:
             self.rejected.accept([frame.rejected], frame.state.at, frame.state.at, written.end_rejected - 1)
-        self.state = frame.state
         self._last_frame = frame.state.frames
         self._note()
 
@@ -274,16 +290,19 @@ class StreamTable:
             if self._writer is not None:
                 self._writer.delete_before(row if self.wanted is None else min(row, self.wanted), bad)
 
-    def expired_files(self) -> list[str]:
-        """Files of compartments that lie wholly before the history period."""
+    def expired_files(self, read_from: Callable[[str], int | None]) -> list[str]:
+        """Files of compartments that lie wholly before the history period; also as seen from the time where the query stands that
+        is furthest behind, which `read_from` tells."""
         d = self.definition
         span = self.rows.spec.compartment_width
         now = self.now  # once: rows that arrive meanwhile move it, and shards of a compartment go together
-        return [
-            f.path
+        ends = {
+            f.path: (f.greatest // span + 1) * span - 1
             for f in self.rows.manifest.current.files.values()
             if expired((f.greatest // span + 1) * span - 1, now, d.history, d.unit)
-        ]
+        }
+        read = read_from(d.name) if ends else None
+        return [path for path, end in ends.items() if read is None or expired(end, read, d.history, d.unit)]
 
     def close(self) -> None:
         """After an append under way; later ones are refused."""

@@ -6,8 +6,9 @@ does not.
 
 If Spark fails, the tick's results are discarded: nothing was committed, its files are strays, and the rows are still in
 the log. The query is started again, a few times with growing pauses, then the pipeline stops with the error. The same goes
-for a JVM that dies, while a tick runs, between ticks, or while it starts: Spark is started again first. `problem` says what
-is wrong until a tick has succeeded.
+for a JVM that dies, while a tick runs, between ticks, or while it starts: Spark is started again first. That takes ten seconds
+to a minute, in which ticks are evaluated here, so that results do not wait; only archiving does. `problem` says what is wrong
+until a tick has succeeded on Spark.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError, counted
 from millpond.network.run.task import ShardTask
 from millpond.spark.session import get_session, is_live, lost, spark_message
+from millpond.standing.work import MatchTask
 from millpond.table.work import CompactTask
-from millpond.tick.task_result import TaskResult, Work, decode_result
+from millpond.tick.task_result import TaskResult, WarmUp, Work, decode_result
 
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
@@ -63,6 +65,33 @@ class Owner(Protocol):
     def commit_results(self, results: Sequence[TaskResult]) -> None:
         """Commit the results of the tasks last handed out, in their order."""
 
+    def tick(self) -> None:
+        """Evaluate the continuous queries without workers."""
+
+
+class _Start:
+    """A start of Spark, in a thread of its own. It cannot be broken off: whoever does not want it any more leaves it, and it ends
+    by itself."""
+
+    def __init__(self, start: Callable[[], None]) -> None:
+        self._start = start
+        self._error: BaseException | None = None
+        self.ended = threading.Event()
+        threading.Thread(target=self._run, name="millpond-spark-start", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._start()
+        except BaseException as error:  # told to whoever waits
+            self._error = error
+        finally:
+            self.ended.set()
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self._error is not None:
+            raise self._error
+
 
 class Pipeline:
     """Started and stopped by the pond; `wake` and `flush` may be called from any thread."""
@@ -77,8 +106,7 @@ class Pipeline:
         self._folder = folder / self._run
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._entering = threading.Lock()  # orders `stop` and the beginning and end of a start of Spark
-        self._starting = False
+        self._making = threading.Lock()  # held while the streaming query is made, and while everything is put away
         self._idle = threading.Condition()
         self._asked = 0  # flushes asked for, and how many of them are done
         self._done = 0
@@ -138,20 +166,14 @@ class Pipeline:
             raise EngineError("the pipeline was stopped")
 
     def stop(self) -> None:
-        """Leave the tick under way: nothing of it is committed, and its rows are still in the log.
-
-        A start of Spark cannot be broken off. It is not waited for; it ends by itself and touches nothing any more.
-        """
-        with self._entering:
-            self._stopping.set()
-            starting = self._starting
+        """Leave the tick under way: nothing of it is committed, and its rows are still in the log. A start of Spark is not waited
+        for."""
+        self._stopping.set()
         self._wake.set()
         with self._idle:
             self._idle.notify_all()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread and not starting:
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(timeout=60)
-        if starting:
-            shutil.rmtree(self._root, ignore_errors=True)
         del self._owner  # Spark's callback threads keep this object, and must not keep the pond
 
     @property
@@ -201,8 +223,8 @@ class Pipeline:
         except Exception as error:  # a bug here must not leave the pond waiting for ever
             self.error = EngineError("the pipeline stopped", detail=f"{type(error).__name__}: {spark_message(error)}")
         finally:
-            self._stop_query()
-            if not self._starting:  # else the pond may be closed already, and the folder another's
+            with self._making:
+                self._stop_query()
                 shutil.rmtree(self._root, ignore_errors=True)
             with self._idle:
                 self._idle.notify_all()
@@ -247,7 +269,7 @@ class Pipeline:
                 self._done = max(self._done, asked)
             self._ended = self._begun
             self._idle.notify_all()
-        return any(not isinstance(task, ShardTask) for task in tasks)
+        return any(not isinstance(task, ShardTask | MatchTask) for task in tasks)
 
     def _run_tasks(self, tasks: Sequence[Work]) -> list[TaskResult]:
         from millpond.tick.source import write_tick
@@ -275,17 +297,26 @@ class Pipeline:
 
     def _start_query(self) -> bool:
         """Start the streaming query, and Spark first if need be; False when it is no longer wanted."""
-        with self._entering:
-            if self._stopping.is_set():
-                return False
-            self._starting = True
-        try:
-            session = get_session(self._master, self._memory, why=_WHY)
-        finally:
-            with self._entering:
-                self._starting = self._stopping.is_set()  # for good, if nobody waits any more
-        if self._starting:
+        start = _Start(self._launch)
+        self._wait_for(start)
+        if self._stopping.is_set():
             return False
+        start.check()
+        self._since = time.monotonic()
+        self.ready.set()
+        return True
+
+    def _launch(self) -> None:
+        """In the thread of a start. If the pipeline has stopped meanwhile, nothing is touched any more."""
+        session = get_session(self._master, self._memory, why=_WHY)
+        with self._making:
+            if self._stopping.is_set():
+                return
+            self._make_query(session)
+        if self._since:  # new workers take as long as the JVM: results do not wait for them either
+            self._run_tasks([WarmUp()] * session.sparkContext.defaultParallelism)
+
+    def _make_query(self, session: Any) -> None:
         from millpond.tick.source import FORMAT, TickSource
 
         self._session = session
@@ -303,9 +334,26 @@ class Pipeline:
             .trigger(processingTime="0 seconds")
             .start()
         )
-        self._since = time.monotonic()
-        self.ready.set()
-        return True
+
+    def _wait_for(self, start: _Start) -> None:
+        """Wait until Spark has started, or the pipeline is to stop. If it had run before, results came, and they go on coming."""
+        due = 0.0
+        while not start.ended.wait(_LOOK) and not self._stopping.is_set():
+            if self._since and (self._wake.is_set() or time.monotonic() >= due):
+                self._wake.clear()
+                due = time.monotonic() + self._tick_seconds
+                self._tick_here()
+
+    def _tick_here(self) -> None:
+        with self._idle:
+            self._begun += 1
+        try:
+            self._owner.tick()
+        except MillpondError as error:  # the next tick on Spark meets it too, and is tried again as often as any
+            self.problem = error
+        with self._idle:
+            self._ended = self._begun
+            self._idle.notify_all()
 
     def _collect(self, run: str, frame: Any, _batch: int) -> None:
         """Called by Spark for each batch, which is one tick."""

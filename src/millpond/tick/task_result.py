@@ -1,4 +1,5 @@
-"""What comes back from a task of a tick, whoever runs it: the files of an archive task, or where a shard's outcome is.
+"""What comes back from a task of a tick, whoever runs it: the files of an archive task, where a shard's outcome is, or where
+the matches of standing queries are.
 
 Results cross from Spark's workers as text, tagged with what they are.
 """
@@ -12,10 +13,20 @@ from dataclasses import asdict, dataclass
 
 from millpond.network.run import worker
 from millpond.network.run.task import ShardTask
+from millpond.standing.work import MatchTask
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 
-Work = Task | ShardTask
+
+@dataclass(frozen=True)
+class WarmUp:
+    """A task with nothing to do: the worker that is given it has imported everything afterwards."""
+
+    def run(self, _name: str) -> list[ArchiveFile]:
+        return []
+
+
+Work = Task | ShardTask | MatchTask | WarmUp
 
 
 @dataclass(frozen=True)
@@ -32,13 +43,22 @@ class ShardEvaluated:
     path: str
 
 
-TaskResult = FilesWritten | ShardEvaluated
+@dataclass(frozen=True)
+class RowsMatched:
+    """By a task of standing queries: the path of what it found, for `Matched.read`."""
+
+    path: str
+
+
+TaskResult = FilesWritten | ShardEvaluated | RowsMatched
 
 
 def run_task(task: Work, name: str) -> TaskResult:
     """Do a task in this process. `name` is unique: files that it makes carry it."""
     if isinstance(task, ShardTask):
         return ShardEvaluated(worker.run_task(task, name))
+    if isinstance(task, MatchTask):
+        return RowsMatched(task.run(name))
     return FilesWritten(task.run(name))
 
 
@@ -51,6 +71,8 @@ def run_here(tasks: Sequence[Work]) -> list[TaskResult]:
 def encode_result(result: TaskResult) -> str:
     if isinstance(result, ShardEvaluated):
         return json.dumps({"shard": result.path})
+    if isinstance(result, RowsMatched):
+        return json.dumps({"matched": result.path})
     return json.dumps({"files": [asdict(file) for file in result.files]})
 
 
@@ -58,6 +80,8 @@ def decode_result(text: str) -> TaskResult:
     found = json.loads(text)
     if "shard" in found:
         return ShardEvaluated(found["shard"])
+    if "matched" in found:
+        return RowsMatched(found["matched"])
     files = []
     for item in found["files"]:
         for name in ("columns", "indexed", "clustered"):

@@ -57,6 +57,12 @@ class Window(ABC):
     """Whether it ends before the instant: the rows of the instant itself are not in it."""
     grows: bool = False
     """Whether rows come into it and none ever leaves."""
+    continuous: bool = True
+    """Whether a continuous query can read through it."""
+    skip: int = 0
+    """How many of the newest rows are not in it."""
+    numbers: tuple[int | None, int | None] = (None, None)
+    """The first and the last row number it holds, where it is bounded by them."""
 
     @property
     def length(self) -> timedelta | None:
@@ -69,8 +75,12 @@ class Window(ABC):
         return self.now or self.length is not None
 
     def last(self, now: int) -> int:
-        """The latest event time it holds at `now`."""
+        """The latest event time it holds at the instant `now`, when nothing later is known."""
         return now - 1 if self.before else now
+
+    def end(self, table: StreamingTable, now: int | None) -> int | None:
+        """The latest event time of `table` it holds at `now`, however much later rows there are; None if it has no such limit."""
+        return None if now is None or not (self.before or self.now) else self.last(now)
 
     @classmethod
     @abstractmethod

@@ -10,10 +10,11 @@ from millpond.windows.landmark import LandmarkWindow
 from millpond.windows.newest import RowsWindow
 from millpond.windows.now import NowWindow
 from millpond.windows.since import SinceWindow
+from millpond.windows.span import SpanWindow
 from millpond.windows.unbounded import UnboundedWindow
 
 KINDS: tuple[type[Window], ...] = (
-    *(NowWindow, UnboundedWindow, BeforeWindow, IntervalWindow, LandmarkWindow, SinceWindow),
+    *(NowWindow, UnboundedWindow, BeforeWindow, IntervalWindow, LandmarkWindow, SinceWindow, SpanWindow),
     RowsWindow,  # last: it may begin with any word, the name of a column
 )
 

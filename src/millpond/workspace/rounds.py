@@ -19,10 +19,12 @@ from millpond.errors import EngineError, counted
 from millpond.network.engine.watch import FOLDER, underway
 from millpond.network.run.network import Network
 from millpond.network.run.tick_plan import TickPlan
+from millpond.standing.keeper import MatchPlan
+from millpond.standing.standing import StandingQueries
 from millpond.table.keeper import Keeper, Round
 from millpond.table.stream import StreamTable
 from millpond.table.work import CompactTask
-from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult, Work, run_here
+from millpond.tick.task_result import FilesWritten, RowsMatched, ShardEvaluated, TaskResult, Work, run_here
 
 _PATIENCE = 10.0  # seconds that an evaluation has to end after its time is over
 
@@ -35,6 +37,7 @@ class RoundHost(Protocol):
     config: Config
     work: threading.RLock
     network: Network
+    standing: StandingQueries
 
     def streams(self) -> dict[str, StreamTable]:
         """All streaming tables, opened."""
@@ -49,6 +52,7 @@ class Rounds:
         age = round(host.config.block_age.total_seconds() * 1e6)
         self._keeper = Keeper(host.clock, host.config.block_rows, age)
         self._archiving: Round | None = None
+        self._matching: list[MatchPlan] = []  # of standing queries, likewise
         self._plan: TickPlan | None = None  # of the network, whose tasks were handed out last
         self._deleting: list[Path] = []  # folders of dropped tables, which a round under way may still use
 
@@ -79,6 +83,7 @@ class Rounds:
             plan = self._host.network.plan()
             if plan is not None:
                 self._finish(plan, run_here(plan.tasks))
+            self._host.standing.take_in()
 
     def archive(self) -> None:
         """Archive everything in this process. The same tasks as a tick's, one after another."""
@@ -107,13 +112,15 @@ class Rounds:
             self._finish(plan, [])  # needs no worker; at once, so that its rows can be archived in this round
             plan = None
         self._plan = plan
+        self._matching = self._host.standing.plan()
         with self._host.work:
             self._delete_dropped()
             tables = list(self._host.streams().values())
-            self._keeper.expire(tables)
+            self._keeper.expire(tables, self._host.network.read_from)
             self._keeper.clean(tables)
             self._archiving = self._keeper.plan(tables, force=force)
-        return [*(plan.tasks if plan is not None else ()), *self._archiving.tasks]
+        matching = [task for each in self._matching for task in each.tasks]
+        return [*(plan.tasks if plan is not None else ()), *matching, *self._archiving.tasks]
 
     def commit_results(self, results: Sequence[TaskResult]) -> None:
         """Called by the holder of the round: what came out of the tasks last handed out."""
@@ -121,6 +128,8 @@ class Rounds:
         plan, self._plan = self._plan, None
         if plan is not None:
             self._finish(plan, results)
+        matching, self._matching = self._matching, []
+        self._host.standing.finish(matching, [r.path for r in results if isinstance(r, RowsMatched)])
         files = [r.files for r in results if isinstance(r, FilesWritten)]
         with self._host.work:
             if files:

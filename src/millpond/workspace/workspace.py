@@ -35,6 +35,7 @@ from millpond.query.shelf import TableShelf
 from millpond.results.delivery import Cursor, Subscription
 from millpond.results.outlet import Outlet
 from millpond.results.triggers.supervisor import Triggers
+from millpond.standing.standing import StandingQueries
 from millpond.table.standard import StandardStore
 from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
@@ -66,6 +67,7 @@ class Workspace(ProcessBound):
         self.feeds = Feeds(self)
         self.shelf = TableShelf(self)
         self.network = Network(self)
+        self.standing = StandingQueries(self)
         self.rounds = Rounds(self)
         self.round = self.rounds.round
         self.triggers = Triggers(self.network, self.folder / "triggers", clock)
@@ -96,6 +98,7 @@ class Workspace(ProcessBound):
                     sweep_dropped(self.folder, self.catalog)
                     self.tables.become_writer()
                     self.network.become_writer()
+                    self.standing.become_writer()
                 except BaseException:
                     self.tables.close()
                     self._lock.release()
@@ -118,6 +121,7 @@ class Workspace(ProcessBound):
                 try:
                     self.tables.refresh()
                     self.network.load()
+                    self.standing.refresh()
                 except OSError:
                     if catalog_file.load(self.folder).version == self.catalog.version:
                         raise
@@ -149,6 +153,7 @@ class Workspace(ProcessBound):
             try:
                 with self.work:
                     self.rounds.close()
+                    self.standing.close()
                     self.tables.close()
                     self.network.close()
             finally:

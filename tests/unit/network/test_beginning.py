@@ -100,3 +100,33 @@ def test_no_instant_is_before_the_first_row(tmp_path: Path) -> None:
         db.advance("r", 6)
         db.tick()
         assert [row[:-1] for row in db.resume("q").fetch().rows()] == [(1, 2), (1, 3), (2, 4), (2, 5)]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_readers_of_a_paused_view_went_on_with_a_time_that_it_had_only_lent(tmp_path: Path, restart: bool) -> None:
+    """A view that has not begun has the time of what it reads. Once it was paused, what its readers sent depended on whether the
+    pond had been opened anew."""
+    db = millpond.connect(tmp_path / "pond", auto_archive=False, engine="duckdb")
+    for name, lateness in (("r", 6), ("s", 0)):
+        db.sql(f"CREATE STREAMING TABLE {name} (k INT, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL {lateness}")
+    db.sql("CREATE STREAMING VIEW a RANGE INTERVAL 9 AS SELECT k FROM r [NOW] SAMPLE REALTIME")
+    db.sql("CREATE STREAMING VIEW b RANGE INTERVAL 9 AS SELECT k FROM a [NOW] SAMPLE REALTIME")
+    db.sql(
+        "CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS SELECT s.k FROM s [NOW] LEFT JOIN b [NOW] x ON s.k = x.k SAMPLE REALTIME"
+    )
+    db.append("r", [(1, 11)])  # its time is 5
+    db.append("s", [(1, 3)])
+    db.tick()
+    db.append("s", [(2, 4), (3, 5), (4, 6)])
+    db.sql("PAUSE STREAMING VIEW a")
+    if restart:
+        db.close()
+        db = millpond.connect(tmp_path / "pond", create=False, auto_archive=False, engine="duckdb")
+    db.tick()
+    assert db.resume("q").fetch().rows() == []
+    db.sql("RESUME STREAMING VIEW a")
+    db.advance("r", 12)
+    db.advance("s", 12)
+    db.tick()
+    assert [row[:2] for row in db.resume("q").fetch().rows()] == [(1, 3), (2, 4), (3, 5), (4, 6)]
+    db.close()

@@ -12,10 +12,10 @@ import pytest
 import millpond
 from millpond.event_time import Progress
 from millpond.network.evaluate.evaluator import Evaluator
-from millpond.network.plan.clauses import Refusal, clauses, group_keys, key_columns, only
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.registry import STRATEGIES, choose
+from millpond.query.clauses import Refusal, clauses, group_keys, key_columns, only
 from millpond.sql.dialect import read_tree, tokenize
 
 PLAIN = "SELECT k, v, t FROM p [NOW] WHERE v > 1 SAMPLE REALTIME"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 import re
 from collections.abc import Callable
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -27,11 +30,12 @@ from millpond.predicate.form import (
     all_of,
     conjuncts,
 )
-from millpond.predicate.normal import Domain, conjunction, normal
+from millpond.predicate.normal import Domain, conjunction, hulls, normal
 from millpond.predicate.vector import Columns, Filter, matches
 from tests.unit.predicate.naive import PREDICATES, VALUES, Rows, rows, truth
 
 A, B, C = IsNull("a"), IsNull("b"), IsNull("c")
+CONSTANT = "a constant is an int, float, Decimal, bool, str or date"
 
 
 @given(st.lists(PREDICATES, min_size=1, max_size=4), rows())
@@ -63,6 +67,31 @@ def test_domains_and_the_rest_say_what_the_predicate_says(predicate: Predicate, 
         accepted = all(row[c] is not None and d.accepts(row[c]) for c, d in taken_apart.domains.items())
         true = accepted and all(truth(part, row) is True for part in taken_apart.rest)
         assert true == (truth(predicate, row) is True)
+
+
+@given(PREDICATES, rows())
+@settings(max_examples=100, deadline=None)
+def test_hulls_accept_what_matches(predicate: Predicate, sample: list[dict[str, Any]]) -> None:
+    found = hulls(predicate)
+    assert found.keys() >= conjunction(predicate).domains.keys()
+    for row in sample:
+        if truth(predicate, row) is True:
+            assert all(row[c] is not None and d.accepts(row[c]) for c, d in found.items())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (Domain(values=frozenset([1])), Domain(values=frozenset([5])), Domain(values=frozenset([1, 5]))),
+        (Domain(values=frozenset([1, 3])), Domain(2, 9, high_open=True), Domain(1, 9, high_open=True)),
+        (Domain(1, 5, low_open=True, high_open=True), Domain(1, 5), Domain(1, 5)),
+        (Domain(1, 5, low_open=True), Domain(1, 3, low_open=True), Domain(1, 5, low_open=True)),
+        (Domain(1), Domain(None, 5), Domain()),
+        (Domain(values=frozenset()), Domain(1, 5), Domain(1, 5)),
+    ],
+)
+def test_joined_domains(one: Domain, other: Domain, expected: Domain) -> None:
+    assert one.join(other) == other.join(one) == expected
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), VALUES["name"], st.text(max_size=1))
@@ -123,6 +152,9 @@ def test_conjuncts() -> None:
         (Or((A, Not(Never()))), Always()),
         (Or((Never(), Not(Always()))), Never()),
         (Not(Not(A)), A),
+        (Not(Compare("a", "<", 5.0)), Compare("a", ">=", 5.0)),
+        (Not(Compare("a", "=", True)), Compare("a", "=", False)),
+        (Compare("a", "<>", False), Compare("a", "=", True)),
     ],
 )
 def test_normal_form(predicate: Predicate, expected: Predicate) -> None:
@@ -153,20 +185,68 @@ def test_domains() -> None:
     assert found.rest == (Compare("b", "<>", 2),)
 
 
+def test_domains_of_floating_numbers() -> None:
+    (more,) = conjunction(Compare("x", ">", 5.0)).domains.values()
+    assert [more.accepts(x) for x in (5.0, 5.5, math.inf, math.nan)] == [False, True, True, True]
+    (less,) = conjunction(Not(Compare("x", ">", 5.0))).domains.values()
+    assert [less.accepts(x) for x in (5.0, 5.5, -math.inf, math.nan)] == [True, False, True, False]
+    (between,) = conjunction(And((Compare("x", ">=", 0.0), Compare("x", "<=", math.inf)))).domains.values()
+    assert [between.accepts(x) for x in (-0.0, math.inf, math.nan)] == [True, True, False]
+    (nothing_else,) = conjunction(Compare("x", ">", math.inf)).domains.values()
+    assert [nothing_else.accepts(x) for x in (math.inf, math.nan)] == [False, True]
+
+
+ONES = [1, 1.0, Decimal(1), True]
+
+
+def test_constants_that_python_takes_for_equal_are_told_apart() -> None:
+    for make in (
+        lambda value: Compare("a", "=", value),
+        lambda value: Among("a", frozenset([value])),
+        lambda value: normal(Or((Compare("a", "=", value), A))),
+    ):
+        assert len({make(value) for value in ONES}) == 4
+        assert pickle.loads(pickle.dumps(list(map(make, ONES)))) == list(map(make, ONES))
+    assert len({CompareColumns("a", "<", "b", value) for value in (1, 1.0, Decimal(1))}) == 3
+    assert all_of([Compare("a", "=", 1), Compare("a", "=", 1.0)]) == And((Compare("a", "=", 1), Compare("a", "=", 1.0)))
+    assert normal(Or((Compare("a", "=", 1), Compare("a", "=", 1.0)))) == Or(
+        (Compare("a", "=", 1), Compare("a", "=", 1.0))
+    )
+    assert Compare("a", "=", Decimal("1.0")) == Compare("a", "=", Decimal(1))
+    assert Compare("a", "=", -0.0) == Compare("a", "=", 0.0)
+
+
+def test_a_constant_of_another_kind_is_no_question() -> None:
+    columns = Columns(Rows([dict.fromkeys(VALUES, None)]))
+    for column, right in {"whole": 1, "price": 1.0, "cost": Decimal(1), "flag": True}.items():
+        for value in ONES:
+            if type(value) is type(right):
+                assert matches(Compare(column, "=", value), columns).tolist() == [False]
+            else:
+                with pytest.raises(AssertionError):
+                    matches(Compare(column, "=", value), columns)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Compare("", "=", 1), "a column is named by a text that is not empty, not ''"),
         (lambda: Compare("a", "==", 1), "'==' is none of the operators = <> < <= > >="),  # type: ignore[arg-type]
-        (lambda: Compare("a", "=", None), "a constant is an int, a str or a date, not NoneType"),  # type: ignore[arg-type]
-        (lambda: Compare("a", "=", 1.5), "a constant is an int, a str or a date, not float"),  # type: ignore[arg-type]
-        (lambda: Compare("a", "=", True), "a constant is an int, a str or a date, not bool"),
-        (lambda: Compare("a", "=", datetime(2026, 1, 1)), "a constant is an int, a str or a date, not datetime"),
+        (lambda: Compare("a", "=", None), f"{CONSTANT}, not NoneType"),  # type: ignore[arg-type]
+        (lambda: Compare("a", "=", b"1"), f"{CONSTANT}, not bytes"),  # type: ignore[arg-type]
+        (lambda: Compare("a", "=", datetime(2026, 1, 1)), f"{CONSTANT}, not datetime"),
+        (lambda: Compare("a", "=", math.nan), "NaN is no constant: what equals it is greater than infinity"),
+        (lambda: Compare("a", "=", Decimal(10**38)), "a decimal constant has at most 38 digits"),
+        (lambda: Compare("a", "=", Decimal("1E-39")), "a decimal constant has at most 38 digits"),
+        (lambda: Compare("a", "=", Decimal("NaN")), "a decimal constant has at most 38 digits"),
         (lambda: Compare("a", "=", "\ud800"), "half of a surrogate pair is no text"),
         (lambda: CompareColumns("a", "=", "b", 1 << 63), "an offset is a 64-bit integer, not 9223372036854775808"),
+        (lambda: CompareColumns("a", "=", "b", math.inf), "an offset is a number, not inf"),
+        (lambda: CompareColumns("a", "=", "b", True), "an offset is a number, not True"),
         (lambda: Among("a", frozenset()), "the values are a frozenset with at least one element"),
         (lambda: Among("a", [1]), "the values are a frozenset with at least one element"),  # type: ignore[arg-type]
         (lambda: Among("a", frozenset([1, date.min])), "constants of different types: date, int"),
+        (lambda: Among("a", frozenset([1, 2.5])), "constants of different types: float, int"),
         (lambda: Prefix("a", 1), "a prefix is text, not 1"),  # type: ignore[arg-type]
         (lambda: And((A,)), "AND takes a tuple of at least two predicates"),
         (lambda: Or([A, B]), "OR takes a tuple of at least two predicates"),  # type: ignore[arg-type]

@@ -21,7 +21,15 @@ from millpond.sql.statements import Select
 from millpond.table.store import Bounds
 from tests.unit.predicate.naive import PREDICATES, rows, truth
 
-COLUMNS = [("k", "INT"), ("name", "STRING"), ("day", "DATE"), ("x", "DOUBLE"), ("t", "BIGINT")]
+COLUMNS = [
+    ("k", "INT"),
+    ("name", "STRING"),
+    ("day", "DATE"),
+    ("x", "DOUBLE"),
+    ("t", "BIGINT"),
+    ("d", "DECIMAL(10,2)"),
+    ("flag", "BOOLEAN"),
+]
 SECONDS = StreamingTable("s", Schema.of(COLUMNS), "t", "s", 1, lateness=timedelta(0))
 MICROS = StreamingTable("m", Schema.of([("k", "INT"), ("at", "TIMESTAMP")]), "at", "m", 1)
 CATALOG = Catalog().with_streaming(SECONDS).with_streaming(MICROS)
@@ -56,6 +64,9 @@ def bounds(text: str, now: int | None = 100) -> Bounds:
         ("name = CAST('a' AS STRING)", Bounds(among={"name": frozenset(["a"])})),
         ("k = 1 OR k IN (2, 3)", Bounds(among={"k": frozenset([1, 2, 3])})),
         ("(k = 1 AND x > 0) OR (k = 2 AND x < 0)", Bounds(among={"k": frozenset([1, 2])})),
+        ("(k = 1 AND x > 0) OR k > 8", Bounds(between={"k": (1, None)})),
+        ("(k = 1 OR k BETWEEN 4 AND 8) AND k < 6", Bounds(between={"k": (1, 6)})),
+        ("(t = 5 AND k = 1) OR (t > 20 AND t < 30)", Bounds(low=5, high=29)),
         ("NOT (k < 2 OR k > 8)", Bounds(between={"k": (2, 8)})),
         ("name LIKE 'ab%'", Bounds(between={"name": ("ab", "ac")})),
         ("k BETWEEN 2 AND t", Bounds(between={"k": (2, None)})),
@@ -71,6 +82,11 @@ def bounds(text: str, now: int | None = 100) -> Bounds:
         ("k < 2.5", Bounds()),
         ("k = '3'", Bounds()),
         ("x = 1.5", Bounds()),
+        ("x < 1.5 AND x > 1", Bounds()),
+        ("d < 1.5", Bounds()),
+        ("d IN (1, 2.5)", Bounds()),
+        ("flag AND NOT k < 3", Bounds(between={"k": (3, None)})),
+        ("NOT flag", Bounds()),
         ("k = t", Bounds()),
         ("k IS NULL", Bounds()),
         ("k IN (1, NULL)", Bounds()),

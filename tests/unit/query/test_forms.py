@@ -40,6 +40,8 @@ def pond(tmp_path_factory: pytest.TempPathFactory) -> Iterator[millpond.Pond]:
         ("SELECT id FROM range(2)", ["id"], [(0,), (1,)]),
         ("SELECT 1 AS col1, col1 FROM VALUES (10)", ["col1", "col1"], [(1, 10)]),
         ("SELECT -128Y", ["-128"], [(-128,)]),
+        ("WITH w AS (SELECT 1) VALUES (2), (1) ORDER BY col1", ["col1"], [(1,), (2,)]),
+        ("WITH w AS (SELECT 1 AS c) TABLE w", ["c"], [(1,)]),
         # grouping sets of nothing
         ("SELECT k, count(*) FROM e GROUP BY ROLLUP (k)", ["k", "count(1)"], []),
         ("SELECT count(*) FROM e GROUP BY GROUPING SETS (())", ["count(1)"], [(0,)]),
@@ -52,6 +54,65 @@ def test_forms(pond: millpond.Pond, sql: str, names: list[str], rows: list[tuple
     found = pond.sql(sql)
     assert found.arrow().column_names == names
     assert found.rows() == rows
+
+
+def test_a_decimal_literal_keeps_its_sign(pond: millpond.Pond) -> None:
+    found = pond.sql("SELECT -1.5BD, (- 1.5BD) + 1 AS a, 1 - -2.5BD AS b, -0.0BD, 3 -1.5BD AS c")
+    assert found.arrow().column_names == ["-1.5", "a", "b", "0.0", "c"]
+    assert [float(value) for value in found.rows()[0]] == [-1.5, -0.5, 3.5, 0.0, 1.5]
+
+
+def test_behind_a_semi_join_the_right_side_is_not_seen(pond: millpond.Pond) -> None:
+    assert pond.sql("SELECT y FROM m LEFT SEMI JOIN m AS r USING (k) WHERE y = 200").rows() == [(200,)]
+    assert pond.sql("SELECT y FROM m LEFT ANTI JOIN e ON m.k = e.k WHERE y > 200").rows() == [(300,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k FROM n JOIN m USING (k), e",
+        "SELECT * FROM n JOIN m USING (k) JOIN e ON e.y = m.y",
+        "SELECT k FROM n NATURAL JOIN m LEFT JOIN e ON n.x = e.y",
+        "SELECT n.x FROM n JOIN m ON n.k = m.k JOIN e USING (k)",
+        "SELECT max(m.k) FROM n JOIN m USING (k) GROUP BY ROLLUP (m.y)",
+        "SELECT max(m.k) FROM n NATURAL JOIN m GROUP BY m.y WITH CUBE",
+    ],
+)
+def test_merged_columns_that_spark_reads_otherwise_are_left_to_it(pond: millpond.Pond, sql: str) -> None:
+    with pytest.raises(millpond.EngineError, match="only proved on Spark"):
+        pond.sql(sql)
+
+
+def test_a_merged_column_that_is_named_with_its_table_is_not_left_to_spark(pond: millpond.Pond) -> None:
+    assert pond.sql("SELECT n.k, e.y FROM n JOIN m USING (k) LEFT JOIN e ON e.k = n.k").rows() == [(2, None)]
+    assert pond.sql("SELECT k FROM n JOIN m USING (k) LEFT JOIN e USING (k)").rows() == [(2,)]
+
+
+def test_a_merged_column_has_the_type_that_spark_gives_it(pond: millpond.Pond) -> None:
+    pond.sql("CREATE STANDARD TABLE long (k BIGINT, z INT)")
+    pond.sql("INSERT INTO long VALUES (2, 5)")
+    for join in ("JOIN", "LEFT JOIN"):
+        for asked in (
+            f"SELECT k, z FROM n {join} long USING (k) WHERE k = 2",
+            f"SELECT * FROM n NATURAL {join} long WHERE k = 2",
+        ):
+            assert str(pond.sql(asked).arrow().schema.field("k").type) == "int32"
+    with pytest.raises(millpond.EngineError, match="different types"):
+        pond.sql("SELECT k FROM n FULL JOIN long USING (k)")
+    assert pond.sql("SELECT n.x FROM n WHERE EXISTS (SELECT 1 FROM m JOIN long USING (k) WHERE k = n.k)").rows() == [
+        (20,)
+    ]
+
+
+def test_only_one_cast_of_a_column_has_its_name(pond: millpond.Pond) -> None:
+    found = pond.sql("SELECT CAST(x AS BIGINT), CAST((x) AS BIGINT), CAST(CAST(x AS BIGINT) AS INT) FROM n")
+    assert found.arrow().column_names == ["x", "x", "CAST(CAST(x AS BIGINT) AS INT)"]
+
+
+def test_a_call_of_date_is_not_named_as_a_literal(pond: millpond.Pond) -> None:
+    with pytest.raises(millpond.EngineError, match="only Spark knows the name"):
+        pond.sql("SELECT date('2024-02-29')")
+    assert pond.sql("SELECT DATE '2024-02-29'").arrow().column_names == ["DATE '2024-02-29'"]
 
 
 def test_there_is_one_zero_among_distinct_rows(pond: millpond.Pond) -> None:

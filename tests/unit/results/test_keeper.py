@@ -76,7 +76,7 @@ class Full:
     def __call__(self, *given: Any, **named: Any) -> Any:
         self.calls += 1
         if self.calls <= self.times:
-            raise disk_full(Path("kept"))
+            raise disk_full(Path("kept"), "nothing was moved")
         return self.what(*given, **named)
 
 

@@ -112,10 +112,10 @@ def test_too_many_columns_are_refused(sql: str, what: str) -> None:
 
 
 def refused(sql: str) -> millpond.LimitExceeded:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(millpond.LimitExceeded) as caught:
         parse(sql)
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
     return caught.value
 
 
@@ -149,10 +149,10 @@ def test_a_condition_that_the_engine_cannot_plan_is_refused(sql: str) -> None:
 
 
 def test_a_chain_of_sums_that_is_too_long_is_refused_at_once() -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(millpond.UnsupportedSql, match="a statement is nested too deeply"):
         parse("SELECT " + " + ".join(["a"] * 10_000) + " AS x FROM t")
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_fifty_thousand_conditions_are_answered(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_place_of_a_deep_tree() -> None:
          "Hint: Write LANDMARK DAY, HOUR or MINUTE, or LANDMARK INTERVAL '7' DAY."),
         ("[LANDMARK INTERVAL 0]", "landmarks need time between them"),
         ("[0]", "expected a window, but found number 0|"
-         "Hint: Write [NOW], [UNBOUNDED], [INTERVAL '1' MINUTE BEFORE NOW], [INTERVAL '1' MINUTE], [LANDMARK DAY], [SINCE 600], [ROWS 4] or [vid ROWS 4]."),
+         "Hint: Write [NOW], [UNBOUNDED], [INTERVAL '1' MINUTE BEFORE NOW], [INTERVAL '1' MINUTE], [LANDMARK DAY], [SINCE 600], [BEGIN NOW - INTERVAL '1' MINUTE END NOW], [ROWS 4] or [vid ROWS 4]."),
         ("[ROWS 4", 'expected "]", but found the end of the statement'),
     ],
 )  # fmt: skip

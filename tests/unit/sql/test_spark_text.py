@@ -141,6 +141,13 @@ def test_a_parameter_is_never_a_part_of_what_stands_beside_it() -> None:
     assert text.written(_no_view, _no_instant) == r"SELECT 'a' '\' OR 1' , r"
 
 
+def test_a_number_with_a_point_at_its_end_is_no_schema() -> None:
+    check_spark_text("SELECT 3. IN (1, 2), 2. * (1), CASE WHEN 1. THEN (2) END", {})
+    for text in ("SELECT x.reflect('a')", "SELECT 1.x.abs(1)", "SELECT 3. reflect('a')"):
+        with pytest.raises(UnsupportedSql):
+            check_spark_text(text, {})
+
+
 def _query_text(sql: str) -> QueryText:
     (select,) = parse(sql)
     assert isinstance(select, Select)

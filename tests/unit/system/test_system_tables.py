@@ -38,6 +38,7 @@ def db(tmp_path: Path) -> Iterator[Pond]:
             CREATE STREAMING VIEW fast RANGE INTERVAL '1' HOUR AS SELECT vid FROM r [NOW] WHERE seg > 5 SAMPLE REALTIME;
             CREATE SOURCE s (vid INT, seg INT, t BIGINT) FROM FILES '{tmp_path / "in"}' WITH (header = 'true');
             INSERT INTO r SELECT * FROM s;
+            CREATE STANDING QUERY slow AS SELECT vid FROM r WHERE seg < 5 END NOW;
             ON cars DO PYTHON 'builtins:id'
             """
         )

@@ -33,6 +33,9 @@ class Owner:
     def commit_results(self, results: Sequence[Sequence[ArchiveFile]]) -> None:
         self.committed = True
 
+    def tick(self) -> None:
+        raise AssertionError("without Spark only what Spark evaluated before is evaluated here")
+
 
 class Query:
     """A streaming query that never answers."""
@@ -102,8 +105,8 @@ def test_a_start_of_spark_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.
     pipeline.stop()
     assert time.monotonic() - begin < SOON
     (tmp_path / "run").mkdir()  # the next owner of the pond's folder
+    assert not pipeline.alive
     started.set()
-    pipeline._thread.join()
     assert pipeline.error is None
     assert (tmp_path / "run").exists(), "it touched what is no longer its own"
 
@@ -144,3 +147,27 @@ def test_a_missing_java_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(JavaMissing):
         pipeline.flush(SOON)
     assert tried == [1]
+
+
+def test_results_waited_for_a_spark_that_was_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the JVM was killed they paused for 28 to 44 seconds."""
+    ticked, leave = threading.Event(), threading.Event()
+
+    class Ticking(Owner):
+        def tick(self) -> None:
+            ticked.set()
+
+    def slow(*_: object, **__: object) -> object:
+        leave.wait()
+        raise EngineError("Spark could not be started")
+
+    monkeypatch.setattr(pipelines, "get_session", slow)
+    pipeline = make(Ticking(), tmp_path)
+    pipeline._since = time.monotonic()  # it has run before
+    pipeline.start()
+    pipeline.beat(SOON)
+    assert ticked.is_set()
+    assert not pipeline.ready.is_set()
+    pipeline.stop()
+    assert not pipeline.alive
+    leave.set()

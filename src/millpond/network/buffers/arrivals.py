@@ -52,4 +52,7 @@ class Arrived:
 
     def rows(self, names: Iterable[str], places: npt.NDArray[np.int64] | None) -> pa.Table:
         chosen = self._rows.select(list(names))
-        return chosen if places is None else chosen.take(pa.array(places))
+        if places is None:
+            return chosen
+        # `take` forgets how many rows there are when they have no columns, as for `count(*)`.
+        return chosen.take(pa.array(places)) if chosen.num_columns else chosen.slice(0, len(places))

@@ -12,12 +12,19 @@ from millpond.catalog import Function
 from millpond.errors import EngineError
 from millpond.network.engine.watch import Evaluation
 from millpond.process import ProcessBound
+from millpond.query.data_errors import is_in_data
 from millpond.query.functions import register
 from millpond.query.limits import limit_error, limit_memory, query_memory, too_large
 from millpond.query.local import confine, translate_error
 from millpond.sql.translate import configure, needs_spark
 
 SETTING = "evaluation_memory"
+
+
+class ForSpark(EngineError):
+    """DuckDB met a value about which Spark has to decide: the engines differ there, or only DuckDB may have an error."""
+
+    differs = False  # whether Spark is known to have another answer
 
 
 class Engine(ProcessBound):
@@ -53,10 +60,14 @@ class Engine(ProcessBound):
             if limit is not None:
                 raise limit from error
             if needs_spark(error):
-                raise EngineError(
-                    "the query met a value on which DuckDB and Spark differ", detail=str(error)
-                ) from error
-            raise translate_error(error) from error
+                value = str(error).splitlines()[0].partition("] ")[2]
+                left = ForSpark("the query met a value on which DuckDB and Spark differ", detail=f"{value}.")
+                left.differs = True
+                raise left from error
+            told = translate_error(error)
+            if is_in_data(error) and type(told) is EngineError:
+                raise ForSpark(told.primary, detail=told.detail, hint=told.hint) from error
+            raise told from error
         finally:
             for name in tables:
                 self._connection.unregister(name)

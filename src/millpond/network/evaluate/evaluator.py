@@ -169,7 +169,9 @@ class Evaluator:
                     strategy.begin(span[0])
                 found = strategy.advance(*span)
         except (MillpondError, MemoryError) as error:
-            strategy.error = str(error) or "there is not enough memory for an evaluation"
+            strategy.error = "there is not enough memory for an evaluation"
+            if isinstance(error, MillpondError):
+                strategy.fail(error)
             strategy.progress = before  # nothing of this step is sent
             return None
         except OSError:

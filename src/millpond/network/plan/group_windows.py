@@ -45,12 +45,13 @@ _UNITS = (("DAY", timedelta(days=1)), ("SECOND", timedelta(seconds=1)), ("MICROS
 @dataclass(frozen=True)
 class Native:
     """The query's text without group windows, and its instants: the multiples of `slide` plus `offset`. One over sessions is kept
-    as it is; `gap` ends a session."""
+    as it is; `gap` ends a session. `grouped` is False of a query that has no group windows: its instants are what it says."""
 
     text: str
     slide: timedelta | None
     offset: timedelta = timedelta(0)
     gap: timedelta | None = None
+    grouped: bool = True
 
 
 def to_native(query: exp.Expr, text: str, catalog: Catalog, sql: str) -> Native | None:

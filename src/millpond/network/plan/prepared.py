@@ -15,16 +15,17 @@ from sqlglot import exp
 from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingTable
 from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.deterministic import check_deterministic, check_special_times
 from millpond.network.plan.running import running_shape
 from millpond.network.plan.sessions import JOINED, with_ends
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
+from millpond.query.clauses import Refusal
 from millpond.query.instant import names_instant
 from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
+from millpond.windows.before import BeforeWindow
 from millpond.windows.newest import RowsWindow
 from millpond.windows.session import SessionWindow
 from millpond.windows.unbounded import UnboundedWindow
@@ -148,6 +149,20 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
     return Prepared(query, bound, text, unit, streams, standards, refusal)
 
 
+def moved_to_spark(prepared: Prepared, reason: str) -> Prepared | None:
+    """The same query, evaluated on Spark from now on; None if it cannot be, as `prepare_tree` would say it."""
+    query, bound = prepared.query, prepared.bound
+    if prepared.on_spark or query.gap is not None or query.each_row or bound.functions:
+        return None
+    if any(use.window is not None and use.window.grows for use in prepared.streams):
+        return None
+    try:
+        check_special_times(read_tree(query.sql, tokenize(query.sql)), query.sql)
+    except SqlError:
+        return None
+    return replace(prepared, text=None, refusal=reason)
+
+
 def _translated(bound: Bound, sql: str) -> tuple[str | None, str | None]:
     """The query for DuckDB, or why it is not proved to give what Spark gives."""
     if bound.unsure is not None:
@@ -228,6 +243,12 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
             f'"{use.alias}" has no window',
             detail="A continuous query sees a streaming table through a window.",
             hint=f"Write one behind its name: {table.name} [INTERVAL '1' MINUTE], or [NOW], or [ROWS 100].",
+            sql=sql,
+        )
+    if not window.continuous:
+        raise UnsupportedSql(
+            f'a continuous query cannot have the window {window} of "{use.alias}"',
+            hint="Write [INTERVAL ...], [ROWS n] or [SINCE t]; one-time and standing queries have BEGIN and END.",
             sql=sql,
         )
     if table.unit is not unit:
@@ -360,6 +381,12 @@ def replace_window(query: ContinuousQuery, alias: str, window: str) -> str:
         if span is None:
             continue
         if alias.lower() == table.alias_or_name.lower():
+            if query.grouped and isinstance(table.meta[WINDOW], BeforeWindow):
+                raise UnsupportedSql(
+                    f'the window of "{alias}" is the group window of "{query.name}"',
+                    detail="What the query sends is named after its length.",
+                    hint="Drop the query, and create it with another window.",
+                )
             return query.sql[: span.start] + window + query.sql[span.end :]
         names.append(table.alias_or_name)
     raise SqlError(

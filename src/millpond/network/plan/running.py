@@ -14,9 +14,9 @@ from sqlglot import exp
 from millpond.catalog import Function
 from millpond.network.aggregates.running import Aggregate
 from millpond.network.aggregates.shape import Item, Shape
-from millpond.network.plan.clauses import Refusal, group_keys, only
 from millpond.network.plan.values import Values, shown
 from millpond.query.binding.columns import sqlglot_type
+from millpond.query.clauses import Refusal, group_keys, only
 from millpond.query.instant import names_instant
 from millpond.schema import DataType, Schema
 from millpond.sql.translate import NotOnDuckDB, to_duckdb

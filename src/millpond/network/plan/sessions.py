@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from millpond.catalog import Catalog
 from millpond.errors import Span, UnsupportedSql
-from millpond.network.plan.clauses import clauses
 from millpond.query.binding.uses import Bound
+from millpond.query.clauses import clauses
 from millpond.query.instant import placeholder
 from millpond.sql.group_windows import GROUP_TABLE, Grouped, grouped_by, sources_of
 from millpond.sql.translate import to_duckdb

@@ -9,9 +9,9 @@ from typing import Generic
 from sqlglot import exp
 
 from millpond.network.aggregates.shape import Item, M, Shape
-from millpond.network.plan.clauses import Refusal, group_keys, only
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.values import Values, shown
+from millpond.query.clauses import Refusal, group_keys, only
 from millpond.query.instant import names_instant
 from millpond.windows.base import Window
 

@@ -22,9 +22,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable
-from millpond.network.plan.clauses import Refusal, clauses, group_keys, key_columns
 from millpond.network.plan.prepared import Prepared, prepare
 from millpond.query.approximate import is_approximate
+from millpond.query.clauses import Refusal, clauses, group_keys, key_columns
 from millpond.query.correlated import is_correlated
 from millpond.query.norms import is_norm
 from millpond.schema import Column, DataType, Schema

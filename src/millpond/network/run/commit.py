@@ -7,7 +7,7 @@ the result of something that never was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -40,6 +40,7 @@ class EvaluatedTick:
     failed: Mapping[str, str]
     seen: Mapping[str, Seen]  # how far the tables are read, by folder
     waiting: Mapping[str, str] = field(default_factory=dict)
+    for_spark: frozenset[str] = frozenset()  # of those that failed: about which Spark is to decide
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Commit:
     state: State
     sent: tuple[tuple[str, Sent], ...]
     discarded: frozenset[str]
+    for_spark: Mapping[str, str] = field(default_factory=dict)
+    """Steps that go on, from where they stand, on Spark; and why."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,10 @@ class Merged:
     sent: Mapping[str, list[pa.Table]]
     progress: Mapping[str, Progress]
     errors: Mapping[str, str]
+    for_spark: frozenset[str]
 
 
-def merged(outcomes: Iterable[ShardOutcome]) -> Merged:
+def merged(outcomes: Sequence[ShardOutcome]) -> Merged:
     """A failed query's progress is its progress on the failing shard: beyond that, results of other shards are not all."""
     sent: dict[str, list[pa.Table]] = {}
     progress: dict[str, list[Progress]] = {}
@@ -75,7 +79,7 @@ def merged(outcomes: Iterable[ShardOutcome]) -> Merged:
             if folder in outcome.errors and one.frontier is None:
                 unbegun.add(folder)
     together = {folder: Progress() if folder in unbegun else _together(found) for folder, found in progress.items()}
-    return Merged(sent, together, errors)
+    return Merged(sent, together, errors, frozenset().union(*(outcome.for_spark for outcome in outcomes)))
 
 
 def _together(found: list[Progress]) -> Progress:
@@ -108,6 +112,7 @@ def evaluate(
         },
         seen=seen,
         waiting={s.prepared.query.folder: s.waiting for s in strategies.values() if s.waiting is not None},
+        for_spark=shards.for_spark | {s.prepared.query.folder for s in strategies.values() if s.for_spark},
     )
 
 
@@ -175,6 +180,7 @@ def _of_shards(running: RunningQueries, plan: TickPlan, shards: Merged, catalog:
         {folder: found for folder, found in shards.progress.items() if folder in folders},
         {folder: why for folder, why in shards.errors.items() if folder in folders},
         {},
+        for_spark=shards.for_spark & folders,
     )
 
 
@@ -190,7 +196,8 @@ def decide(draft: State, evaluation: EvaluatedTick, catalog: Catalog) -> Commit:
             sent.append((name, Sent(folder, draft.numbers.get(folder, 0), rows)))
     progress = {folder: p for folder, p in evaluation.progress.items() if folder in folders}
     settled = {f for f in draft.unsettled if f in progress and progress[f].last != draft.progress[f].last}
-    failed = {folder: why for folder, why in evaluation.failed.items() if folder in folders}
+    stopped = evaluation.failed.keys() - evaluation.for_spark  # the others go on, on Spark
+    failed = {folder: evaluation.failed[folder] for folder in folders & stopped}
     for folder, why in {**draft.failed, **failed}.items():  # of a query in two steps both stop
         for sibling in folders.intersection(both_folders(folder)):
             failed.setdefault(sibling, why)
@@ -205,7 +212,8 @@ def decide(draft: State, evaluation: EvaluatedTick, catalog: Catalog) -> Commit:
     for step in kept.values():
         if step.folder in failed:  # if it is resumed one day, history may not tell any more what it sent last
             state = noted(state, step.definition)
-    return Commit(replace(state, tick=draft.tick + 1), tuple(sent), discarded)
+    moved = {name: evaluation.failed[s.folder] for name, s in kept.items() if s.folder in evaluation.for_spark}
+    return Commit(replace(state, tick=draft.tick + 1), tuple(sent), discarded, moved)
 
 
 def _discarded(steps: Mapping[str, Step], catalog: Catalog) -> frozenset[str]:

@@ -14,7 +14,6 @@ memory here, and holds `work` only for moments.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,22 +21,24 @@ from pathlib import Path
 import pyarrow as pa
 
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
-from millpond.errors import CatalogError, MillpondError, Unreachable
+from millpond.errors import MillpondError, Unreachable
 from millpond.event_time import Progress
-from millpond.network.engine.engine import Engine
+from millpond.network.engine.engine import Engine, ForSpark
 from millpond.network.engine.spark_engine import SparkEngine
 from millpond.network.engine.watch import Watch
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases, in_order
-from millpond.network.plan.prepared import Prepared, prepare
+from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import both_folders
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.last_sent import LastSentResults, is_unsettled
+from millpond.network.run.moved import MovedQueries
 from millpond.network.run.placement import place, shard_table
 from millpond.network.run.state import Seen, State
-from millpond.network.run.steps import Step
+from millpond.network.run.steps import Step, chosen_start, new_run
 from millpond.network.state.backfill import Past
+from millpond.network.strategies.base import spark_decides
 from millpond.network.strategies.parts.one_time import result_columns
 from millpond.network.strategies.registry import choose
 from millpond.query.plan import Shelf
@@ -58,7 +59,7 @@ class RunningQueries:
         self.steps: dict[str, Step] = {}  # that run, in the order in which they read each other
         self.placed: dict[str, str] = {}  # step -> the table in whose shards it is evaluated
         self.versions: dict[str, int] = {}  # of the queries in a table's shards
-        self.run_id = _new_run()
+        self.run_id = new_run()
         self._host = host
         self._shelf = shelf
         self._kept = kept
@@ -79,6 +80,7 @@ class RunningQueries:
             str, bool
         ] = {}  # steps evaluated whole until their next instant, and whether they move then
         self._moving: set[str] = set()  # steps that are to be taken up where they belong
+        self.moved = MovedQueries()
 
     # -- what runs --------------------------------------------------------------------------------------------------
 
@@ -158,8 +160,18 @@ class RunningQueries:
     def _prepared(self, step: Step) -> Prepared:
         found = self._ready.get(step.definition)
         if found is None:
-            found = self._ready[step.definition] = prepare(step.definition, self.catalog)
+            found = self._ready[step.definition] = self.moved.prepare(step.definition, self.catalog)
         return found
+
+    def move_to_spark(self, steps: Mapping[str, str]) -> None:
+        """Steps go on, from where they stand, on Spark; by name, the reason. Of a query in two steps both end: it is whole."""
+        for name, why in steps.items():
+            if name in self.steps:
+                query = self.steps[name].query
+                self.moved.note(query, why)
+                self._moving |= {each for each, step in self.steps.items() if step.query == query}
+                self._parts.pop(query, None)
+                self._noted = None
 
     def take_up(self) -> None:
         """Let go of what is dropped, paused or altered; take up what is new, with windows filled from history."""
@@ -173,18 +185,21 @@ class RunningQueries:
                 if not catalog.queries:
                     self._synced = catalog
                     return
-                self.past = Past(self._shelf, self._host.local, catalog, self._kept)
-                memory = self._host.config.evaluation_memory
-                self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark)
+                self._make_memory()
             self.note()
         self.keep_last_sent()
         with self._host.work:
             catalog = self._host.catalog
-            assert self.past is not None
-            for name, step in list(self.steps.items()):
-                if name in self._moving or not step.is_current(catalog):
+            leaving = [n for n, step in self.steps.items() if n in self._moving or not step.is_current(catalog)]
+            if any(self._has_lent_time(name) for name in leaving):
+                self.start_over()
+                self._make_memory()
+            else:
+                for name in leaving:
                     self._let_go(name)
             self.note()
+            assert self.whole is not None
+            assert self.past is not None
             self.past.catalog = effective = self.catalog
             draft = self.draft
             new = [(step, self._prepared(step)) for step in self._waiting_steps()]
@@ -219,6 +234,17 @@ class RunningQueries:
             self._synced = catalog
             self.release_rows()
 
+    def _make_memory(self) -> None:
+        self.past = Past(self._shelf, self._host.local, self._host.catalog, self._kept)
+        memory = self._host.config.evaluation_memory
+        self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark)
+
+    def _has_lent_time(self, name: str) -> bool:
+        """Whether the readers of a step go by the time of what it reads, because it has not begun. Once it does not run any more,
+        they must not: nobody would know that time after a restart."""
+        begun = self.draft.progress.get(self.steps[name].folder, Progress()).frontier is not None
+        return not begun and self.whole is not None and name in self.whole.inlets
+
     def _fill(
         self,
         new: Sequence[tuple[Step, Prepared]],
@@ -244,13 +270,23 @@ class RunningQueries:
                 for use in prepared.streams:
                     self._open_inlet(use.table.name, catalog, draft)
                 held = self._last_sent.of(prepared, draft, self.past) if step in unsettled else None
-                self.whole.add(prepared, draft.progress[step.folder], held)
+                self._add(step, prepared, draft.progress[step.folder], held)
             except Unreachable as error:
                 waiting[step.folder] = str(error)
                 self._not_before = 2 * clock.monotonic() - began  # a pause as long as the try
             except MillpondError as error:
                 failed[step.folder] = str(error)
         return failed, waiting
+
+    def _add(self, step: Step, prepared: Prepared, progress: Progress, held: pa.Table | None) -> None:
+        assert self.whole is not None
+        try:
+            self.whole.add(prepared, progress, held)
+        except ForSpark as error:
+            if step.definition != step.query or not spark_decides(prepared, error):
+                raise
+            self.moved.note(step.query, str(error))
+            self.whole.add(self.moved.prepare(step.query, self.catalog), progress, held)
 
     # -- what was sent last -----------------------------------------------------------------------------------------
 
@@ -290,7 +326,7 @@ class RunningQueries:
             found = self._parts.get(query)
             if found is None:
                 try:
-                    prepared = self._ready[query] = prepare(query, catalog)
+                    prepared = self._ready[query] = self.moved.prepare(query, catalog)
                 except MillpondError as error:  # what it reads has changed: it stops, the others do not notice
                     self.draft = self.draft.failing({query.folder: str(error)})
                     queries[query.name] = query
@@ -313,11 +349,13 @@ class RunningQueries:
         else:
             self.versions[table] = self.versions.get(table, 0) + 1
 
-    def stop(self, folders: Collection[str]) -> None:
-        """These have failed: they are not evaluated any more."""
-        for name, step in list(self.steps.items()):
-            if step.folder in folders:
-                self._let_go(name)
+    def stop(self, folders: Collection[str]) -> bool:
+        """These have failed: they are not evaluated any more. Returns whether everything must start over because of that."""
+        leaving = [name for name, step in self.steps.items() if step.folder in folders]
+        have_lent = any(self._has_lent_time(name) for name in leaving)
+        for name in leaving:
+            self._let_go(name)
+        return have_lent
 
     def release_rows(self) -> None:
         """Tell tables which rows may leave their memory and their log; forget those that no query reads."""
@@ -369,7 +407,7 @@ class RunningQueries:
         self._unsettled.clear()
         self._moving.clear()
         self.placed.clear()
-        self.run_id = _new_run()
+        self.run_id = new_run()
 
     def columns(self, prepared: Prepared) -> list[Column]:
         """The columns a query selects, found by evaluating it over nothing."""
@@ -430,15 +468,8 @@ class RunningQueries:
         complete = min((c for c in known if c is not None), default=None)
         if complete is None:
             return Progress()
-        start = prepared.query.start
+        start = chosen_start(prepared, complete)
         if start is not None:
-            if start > complete:
-                table = prepared.streams[0].table
-                assert isinstance(table, StreamingTable)
-                raise CatalogError(
-                    f'query "{prepared.name}" cannot begin at {table.shown(start)}: time stands at {table.shown(complete)}',
-                    hint="Leave out FROM to begin now.",
-                )
             complete = start
         elif step.folder not in self._resumed and not any(
             self._had_rows(u.table.name, complete, past) for u in prepared.streams
@@ -467,7 +498,3 @@ class RunningQueries:
 
 def _columns(catalog: Catalog) -> Mapping[str, Schema]:
     return {t.folder: t.columns for t in catalog.streaming.values()}
-
-
-def _new_run() -> str:
-    return uuid.uuid4().hex[:12]

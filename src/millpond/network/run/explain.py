@@ -10,7 +10,7 @@ from typing import Any
 from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
 from millpond.duration import FOREVER, describe
 from millpond.network.plan.graph import bases
-from millpond.network.plan.prepared import Prepared, prepare
+from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import ColumnsOf
 from millpond.network.run.idle import is_idle
 from millpond.network.run.network import Network
@@ -66,7 +66,7 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     if query.history is not None:
         kept = "all" if query.history >= FOREVER else f"those of the last {describe(query.history)}"
     lines = [f"evaluated {sample}; sends {_FORMS[query.stream_operator]}; keeps {kept}"]
-    prepared = prepare(query, network.catalog)
+    prepared = network.prepared(query)
     lines += [
         f"reads {u.table.name}{_alias(u)} through {u.window.description}"
         for u in prepared.streams

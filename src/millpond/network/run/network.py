@@ -41,6 +41,7 @@ from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.idle import QuietTables, follow
 from millpond.network.run.last_sent import noted
+from millpond.network.run.readers import Readers
 from millpond.network.run.shard_definitions import DefinitionFiles
 from millpond.network.run.state import State
 from millpond.network.run.task import ShardOutcome, read_outcome
@@ -65,7 +66,8 @@ class Network:
     def __init__(self, host: NetworkHost) -> None:
         self.host = host
         self.state = State()
-        self.results = Outlets(host.folder, host.clock, State.from_json)
+        self._readers = Readers(lambda: self.host.catalog)
+        self.results = Outlets(host.folder, host.clock, State.from_json, self.read_from)
         self.outlets, self.arrived, self.keeper = self.results.by_name, self.results.arrived, self.results.keeper
         # By table and number: what the shards told last, without the rows they sent.
         self.shards: dict[str, dict[int, ShardOutcome]] = {}
@@ -251,6 +253,10 @@ class Network:
         self._checkpoints.close()
         self._running.start_over()
 
+    def read_from(self, relation: str) -> int | None:
+        """The time from which on rows of a table, or results of a query, have yet to be read; None if no query reads them."""
+        return self._readers.read_from(relation, self.state)
+
     # -- a tick -----------------------------------------------------------------------------------------------------
 
     def advance_idle_tables(self) -> None:
@@ -336,7 +342,8 @@ class Network:
             self._append(made.state, made.sent)
             self._last_results.forget_older(written)
             running.settle(before)
-            running.stop(stopped)
+            outdated = running.stop(stopped)
+            running.move_to_spark(made.for_spark)
             self._recent.extend({folder: plan.frames[folder] for folder in evaluation.seen})
             running.release_rows()
             self.results.release_old()
@@ -344,7 +351,7 @@ class Network:
         except BaseException:
             self.start_over()  # memory may be ahead of what is durable
             raise
-        if any(evaluation.steps[name].is_current(self.catalog) for name in made.discarded):
+        if outdated or any(evaluation.steps[name].is_current(self.catalog) for name in made.discarded):
             self.start_over()  # these read what was discarded, and their windows have it
         arrived = sum(seen.position - plan.before[folder].position for folder, seen in evaluation.seen.items())
         sent: int = sum(batch.rows.num_rows for _, batch in made.sent)
@@ -427,6 +434,10 @@ class Network:
     def evaluator(self) -> Evaluator | None:
         """The evaluator of what is evaluated whole."""
         return self._running.whole
+
+    def prepared(self, query: ContinuousQuery) -> Prepared:
+        """A query as it is evaluated now."""
+        return self._running.moved.prepare(query, self.catalog)
 
     def moves_later(self, name: str) -> bool:
         """Whether a query is evaluated whole until its next instant, and elsewhere from then on."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 
-from millpond.catalog import Catalog, ContinuousQuery
+from millpond.catalog import Catalog, ContinuousQuery, StreamingTable
+from millpond.errors import CatalogError
 from millpond.network.engine.watch import definition_key
+from millpond.network.plan.prepared import Prepared
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,21 @@ class Step:
             and not found.paused
             and (found.folder, found.revision) == (self.query.folder, self.query.revision)
         )
+
+
+def chosen_start(prepared: Prepared, frontier: int) -> int | None:
+    """The time at which a query was told to begin, if it was; an error if that is after the time its streams have reached."""
+    start = prepared.query.start
+    if start is not None and start > frontier:
+        table = prepared.streams[0].table
+        assert isinstance(table, StreamingTable)
+        raise CatalogError(
+            f'query "{prepared.name}" cannot begin at {table.shown(start)}: time stands at {table.shown(frontier)}',
+            hint="Leave out FROM to begin now.",
+        )
+    return start
+
+
+def new_run() -> str:
+    """A name for what the network has in memory, from one start over to the next."""
+    return uuid.uuid4().hex[:12]

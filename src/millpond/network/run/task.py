@@ -16,17 +16,7 @@ from millpond.durable import disk_errors
 from millpond.event_time import Progress
 from millpond.network.run.state import Seen
 from millpond.network.strategies.base import Costs
-from millpond.table.log import Section
-
-
-@dataclass(frozen=True)
-class FrameSection:
-    """Where a frame's rows of a shard are; the frame has the rows numbered from `first` up to `end`."""
-
-    segment: str
-    section: Section
-    first: int
-    end: int
+from millpond.table.sections import FrameSection
 
 
 @dataclass(frozen=True)
@@ -64,6 +54,7 @@ class ShardOutcome:
     held: dict[tuple[str, str], tuple[int, int]]  # rows and bytes, by holder and what it is
     costs: Costs
     worker: str
+    for_spark: frozenset[str] = frozenset()  # of the queries with errors: those about which Spark is to decide
 
     def write(self, path: Path) -> None:
         with disk_errors(path):

@@ -16,8 +16,9 @@ from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.state import Seen
 from millpond.network.run.steps import Step
-from millpond.network.run.task import FrameSection, ShardTask, worker_name
-from millpond.table.log import ROWS, Frame
+from millpond.network.run.task import ShardTask, worker_name
+from millpond.table.log import Frame
+from millpond.table.sections import sections_of
 
 CHECKPOINT_TICKS = 120  # between checkpoints of windows
 
@@ -102,12 +103,7 @@ def _tasks(
             shard=shard,
             before=before,
             after=after,
-            sections=tuple(
-                FrameSection(str(f.path), section, f.first, f.end)
-                for f in frames
-                for section in f.sections
-                if section.kind == ROWS and section.shard == shard
-            ),
+            sections=sections_of(frames, shard),
             reach=frames[0].first if frames else before.position,
             progress=progress,
             out=str(definitions.parent),

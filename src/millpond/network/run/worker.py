@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema, conform, numbered_between
+from millpond.arrow import arrow_schema
 from millpond.catalog import Catalog
 from millpond.clock import SystemClock
 from millpond.errors import MillpondError
@@ -28,8 +28,9 @@ from millpond.network.run.state import Seen
 from millpond.network.run.task import ShardOutcome, ShardTask, worker_name
 from millpond.network.state.checkpoints import Scribe
 from millpond.network.state.shard_history import ShardPast
+from millpond.network.strategies.base import spark_decides
 from millpond.schema import with_seq
-from millpond.table.log import LogReader
+from millpond.table.sections import read_sections
 
 _MOST_SHARDS = 64  # remembered by one worker
 
@@ -113,6 +114,7 @@ class Shard:
         self._made: dict[str, tuple[str, int]] = {}
         self._scribe = Scribe(Path(task.out), task.shard)
         self._refused: dict[str, str] = {}  # by folder: queries whose windows could not be filled, and why
+        self._for_spark: set[str] = set()  # of these: about which Spark is to decide
         self._stuck: dict[str, str] = {}  # by definition: evaluations that had to be ended with their worker, and why
 
     def close(self) -> None:
@@ -160,6 +162,8 @@ class Shard:
             self._evaluator.held(),
             self._evaluator.costs(),
             worker_name(),
+            frozenset(self._for_spark & self._refused.keys())
+            | {s.prepared.query.folder for s in strategies if s.for_spark},
         )
 
     def keep(self, task: ShardTask) -> None:
@@ -192,7 +196,7 @@ class Shard:
         definitions = self._load(task)
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
         self._evaluator = Evaluator(past, threads=1, memory=task.evaluation_memory, watch=_watch_for(task))
-        self._made, self._refused = {}, {}
+        self._made, self._refused, self._for_spark = {}, {}, set()
         waiting = past.waiting(task.table, task.before.watermark, task.before.position)
         self._evaluator.open_at(self._catalog.streaming[task.table], task.before.watermark, waiting)
         for name in definitions.queries:
@@ -208,7 +212,7 @@ class Shard:
         assert isinstance(past, ShardPast)
         past.redefine(self._catalog)
         queries = self._catalog.queries
-        self._refused = {}
+        self._refused, self._for_spark = {}, set()
         for name, made in list(self._made.items()):
             if name not in definitions.queries or made != (queries[name].folder, queries[name].revision):
                 self._evaluator.drop(name, keep_inlets=True)
@@ -226,13 +230,15 @@ class Shard:
             self._refused[query.folder] = why
             return
         key = (task.run_id, query.folder, query.revision)
+        prepared = _prepared.get(key)
         try:
-            prepared = _prepared.get(key)
             if prepared is None:
                 prepared = _prepared[key] = prepare(query, self._catalog)
             self._evaluator.add(prepared, Progress(*task.progress[query.folder]))
         except MillpondError as error:
             self._refused[query.folder] = str(error)
+            if prepared is not None and spark_decides(prepared, error):
+                self._for_spark.add(query.folder)
             return
         self._made[name] = (query.folder, query.revision)
 
@@ -245,15 +251,7 @@ class Shard:
     def _read(self, task: ShardTask, low: int, high: int) -> pa.Table:
         """The shard's rows numbered from `low` up to `high`, from the log."""
         schema = arrow_schema(with_seq(self._catalog.streaming[task.table].columns))
-        readers: dict[str, LogReader] = {}
-        batches = []
-        for part in task.sections:
-            if part.end <= low or part.first >= high:
-                continue
-            path = Path(part.segment)
-            reader = readers.setdefault(str(path.parent), LogReader(path.parent))
-            batches.append(conform(reader.read(path, part.section), schema))
-        return numbered_between(pa.Table.from_batches(batches, schema=schema), low, high)
+        return read_sections(task.sections, low, high, schema)
 
 
 def _frontiers(table: str, seen: Seen) -> dict[str, int]:

@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from millpond.network.aggregates.approximate import LEAST, Approximated, Measure
 from millpond.network.aggregates.shape import Item
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.shapes import by_time
 from millpond.network.plan.values import Values, shown
 from millpond.network.strategies.parts.summarised import SummaryStrategy
 from millpond.query.approximate import mark_of
+from millpond.query.clauses import Refusal
 from millpond.query.exact import norm_of
 from millpond.synopses import SynopsisError
 

@@ -30,9 +30,10 @@ What it promises.
   changed after that, the result is given to `open` (`held`), and only a strategy that can take it is chosen. A strategy that is
   given none goes on from the result at `progress.last`, as history tells it.
 - After `advance` its progress stands at `frontier`. If an instant fails with an error of the user's data, what was due before is
-  sent, `error` says why, and its progress stands at that instant. If another system cannot be reached, it is the same, but
-  `waiting` says why and the instant is due again in the next step. Any other exception is a bug; the evaluator handles it. A
-  strategy whose answers come from elsewhere may leave its progress where it has answers up to; it is `ready` when more come.
+  sent, `error` says why, and its progress stands at that instant; `for_spark` says whether Spark is to decide about that value,
+  and the query goes on there. If another system cannot be reached, it is the same, but `waiting` says why and the instant is due
+  again in the next step. Any other exception is a bug; the evaluator handles it. A strategy whose answers come from elsewhere may
+  leave its progress where it has answers up to; it is `ready` when more come.
 
 What it may not do. Change inlets, or read from them what it did not announce in `needs` at the end of the last step. Ask the
 clock. Start threads. Keep references to what `Context` shares for one step.
@@ -50,13 +51,15 @@ import pyarrow as pa
 from millpond.catalog import StreamingTable
 from millpond.errors import MillpondError, Unreachable
 from millpond.event_time import NEVER, Progress
-from millpond.network.plan.clauses import Refusal
-from millpond.network.plan.prepared import Prepared
+from millpond.network.engine.engine import ForSpark
+from millpond.network.plan.prepared import Prepared, moved_to_spark
 from millpond.network.state.checkpoints import Keepable
 from millpond.network.strategies.parts.context import Context
 from millpond.network.time.inlet import Inlet
 from millpond.network.time.instants import arrivals, slides
 from millpond.query.binding.uses import Use
+from millpond.query.clauses import Refusal
+from millpond.query.data_errors import surely_met
 
 
 @dataclass(slots=True)
@@ -99,6 +102,13 @@ class Checkpoint:
     content: Keepable
 
 
+def spark_decides(prepared: Prepared, error: MillpondError) -> bool:
+    """Whether a query that met an error on DuckDB is to go on, at the same instant, on Spark."""
+    if not isinstance(error, ForSpark) or (not error.differs and surely_met(prepared.bound.tree)):
+        return False
+    return moved_to_spark(prepared, "") is not None
+
+
 class Strategy(ABC):
     """What most strategies have nothing to do for has an empty body here."""
 
@@ -115,6 +125,7 @@ class Strategy(ABC):
         self.prepared = prepared
         self.progress = Progress()
         self.error: str | None = None  # why it stopped; it is not advanced any more
+        self.for_spark = False  # whether it stopped at a value about which Spark is to decide, and can
         self.waiting: str | None = None  # why an instant could not be evaluated in the last step; it is tried again
         self.not_before = 0.0  # set by the evaluator: when the next try is due
         self.cost = Cost()
@@ -209,11 +220,17 @@ class Strategy(ABC):
                 self.waiting, frontier = str(error), instant
                 break
             except MillpondError as error:
-                self.error, frontier = str(error), instant
+                self.fail(error)
+                frontier = instant
                 break
             if part is not None:
                 sent.append(part)
         return pa.concat_tables(sent) if sent else None, frontier
+
+    def fail(self, error: MillpondError) -> None:
+        """It stops at the instant at which its progress stands."""
+        self.error = str(error)
+        self.for_spark = spark_decides(self.prepared, error)
 
     def skip(self, progress: Progress) -> None:
         """Take in the rows up to `progress`, where another process evaluated them."""

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from millpond.network.aggregates.correlated import CorrelatedMeasure, Correlations
 from millpond.network.aggregates.shape import Item
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.values import Values, shown
 from millpond.network.strategies.parts.summarised import SummaryStrategy
+from millpond.query.clauses import Refusal
 from millpond.query.correlated import End
 from millpond.query.exact import correlated_of
 from millpond.synopses.correlated import Limit, Predicate

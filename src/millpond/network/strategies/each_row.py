@@ -18,12 +18,12 @@ import pyarrow as pa
 from millpond.arrow import integers
 from millpond.catalog import StandardTable, StreamingTable
 from millpond.event_time import event_times
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.instants import InstantStrategy, PartitionedWindow
 from millpond.network.strategies.parts.one_time import own_instants
 from millpond.network.time.instants import ROW
 from millpond.query.binding.uses import Use
+from millpond.query.clauses import Refusal
 from millpond.schema import SEQ
 
 

@@ -23,7 +23,6 @@ from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.keyed_rows import KeyedRows
 from millpond.network.buffers.predicates import compile_condition
 from millpond.network.engine.stream_operators import send
-from millpond.network.plan.clauses import Refusal, key_columns, nothing_of_nothing, only
 from millpond.network.plan.key_lookup import Lookup, lookups
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
@@ -34,6 +33,7 @@ from millpond.network.strategies.parts.one_time import ask
 from millpond.network.time.instants import awake, slides
 from millpond.predicate.vector import Filter
 from millpond.query.binding.uses import Use
+from millpond.query.clauses import Refusal, key_columns, nothing_of_nothing, only
 from millpond.query.instant import names_instant
 from millpond.query.plan import used_columns
 from millpond.schema import SEQ

@@ -13,11 +13,11 @@ from sqlglot import exp
 
 from millpond.catalog import StreamingTable
 from millpond.network.buffers.neighbours import Change, Side
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.parts.keyed import KeyedStrategy, keyed_by, selects_shard_key
 from millpond.network.strategies.parts.projection import Projection
 from millpond.network.strategies.parts.selecting import not_plain
+from millpond.query.clauses import Refusal
 
 
 class NeighbourStrategy(KeyedStrategy):

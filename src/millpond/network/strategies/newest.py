@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from millpond.catalog import StreamingTable
 from millpond.network.buffers.neighbours import Change, Side
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.parts.keyed import KeyedStrategy, keyed_by
 from millpond.network.strategies.parts.projection import Projection
 from millpond.network.strategies.parts.selecting import not_plain, shows_number, shows_time
 from millpond.query.binding.uses import Use
+from millpond.query.clauses import Refusal
 from millpond.query.instant import is_instant, is_own_instant
 
 

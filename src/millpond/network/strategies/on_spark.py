@@ -16,11 +16,11 @@ from millpond.catalog import StreamingTable
 from millpond.errors import MillpondError, SparkDied, Unreachable
 from millpond.event_time import NEVER, Progress
 from millpond.network.engine.spark_engine import Question
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Checkpoint, Held
 from millpond.network.strategies.instants import InstantStrategy
 from millpond.network.time.instants import slides
+from millpond.query.clauses import Refusal
 
 _AHEAD = 16  # instants whose contents are with Spark at a time ...
 _AHEAD_BYTES = 64 << 20  # ... or fewer, if that is more

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.approximate import ApproximateStrategy
 from millpond.network.strategies.base import Strategy
@@ -17,6 +16,7 @@ from millpond.network.strategies.on_spark import SparkStrategy
 from millpond.network.strategies.rows import RowStrategy
 from millpond.network.strategies.running import RunningStrategy
 from millpond.network.strategies.sessions import SessionStrategy
+from millpond.query.clauses import Refusal
 
 STRATEGIES: tuple[type[Strategy], ...] = (
     SparkStrategy,

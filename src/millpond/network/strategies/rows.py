@@ -13,10 +13,10 @@ from sqlglot import exp
 
 from millpond.catalog import StreamingTable
 from millpond.network.buffers.arrivals import Arrived
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.parts.projection import Projection
 from millpond.network.strategies.parts.selecting import SelectStrategy, not_plain, shows_time
+from millpond.query.clauses import Refusal
 
 
 class RowStrategy(SelectStrategy):

@@ -17,13 +17,13 @@ from millpond.catalog import INSTANT
 from millpond.errors import MillpondError
 from millpond.network.aggregates.running import Running
 from millpond.network.engine.stream_operators import send
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.running import Asked, running_shape
 from millpond.network.plan.values import ungrouped
 from millpond.network.strategies.parts.finish import Finishing
 from millpond.network.strategies.parts.grouped import GroupedStrategy, GroupState
 from millpond.network.strategies.parts.projection import Projection
+from millpond.query.clauses import Refusal
 
 
 class RunningStrategy(GroupedStrategy):

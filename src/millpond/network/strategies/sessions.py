@@ -16,12 +16,12 @@ from millpond.arrow import arrow_schema
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import Unreachable
 from millpond.event_time import NEVER, Progress, times_of
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.sessions import open_sessions
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.parts.one_time import ask, ask_text
 from millpond.query.binding.uses import Use
+from millpond.query.clauses import Refusal
 
 _FURTHEST = 1 << 61  # beyond it everything is read
 

@@ -25,7 +25,7 @@ from millpond.errors import MillpondError, SqlError, SqlSyntaxError, UnknownName
 from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.clauses import check_clauses
-from millpond.query.binding.columns import check_columns, settle_where, type_columns
+from millpond.query.binding.columns import check_columns, check_merged, settle_where, type_columns
 from millpond.query.binding.forms import as_query, name_sources, rename_columns
 from millpond.query.binding.functions import ORDERED, name_functions, order_aggregates
 from millpond.query.binding.group_windows import expand_group_windows
@@ -132,6 +132,7 @@ def _resolve(
         expand_stars(scope, uses, hidden, changes, sql)
         check_clauses(scope, sql)
         settle_where(scope, uses, sql)
+        check_merged(scope, uses)
     aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
     name_outputs(tree, {u.name: _moments(u) for u in uses.values()})
     if contents.calls and rewrite_approximate(tree, functions, sql):

@@ -14,6 +14,7 @@ from millpond.query.binding.uses import Use
 from millpond.query.instant import OWN_INSTANT
 from millpond.schema import SEQ, DataType, Schema
 from millpond.sql.dialect import span_of
+from millpond.sql.rules.terms import leave_to_spark
 
 
 def settle_where(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
@@ -26,6 +27,9 @@ def settle_where(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
     if len(tables) != len(scope.sources):
         return
     merged = _merged(scope.expression, tables)
+    joins = scope.expression.args.get("joins") or ()
+    hidden = {join.this.alias_or_name for join in joins if join.kind.upper() in ("SEMI", "ANTI")}
+    tables = {alias: columns for alias, columns in tables.items() if alias not in hidden}
     for column in where.find_all(exp.Column):
         if column.table or column.parent_select is not scope.expression:  # a subquery's names are its own
             continue
@@ -81,6 +85,52 @@ def _merged(select: exp.Expr, tables: Mapping[str, Schema]) -> set[str]:
             counted = Counter(name.lower() for columns in tables.values() for name in columns.names)
             found |= {name for name, times in counted.items() if times > 1}
     return found
+
+
+def check_merged(scope: Scope, uses: Mapping[str, Use]) -> None:
+    """Leave to Spark what sqlglot would resolve otherwise: a column of USING or NATURAL that a further table has too. Its bare
+    name is ambiguous, and `*` shows it twice."""
+    select = scope.expression
+    if not isinstance(select, exp.Select):
+        return
+    joins = select.args.get("joins") or []
+    if not any(join.args.get("using") or join.method.upper() == "NATURAL" for join in joins):
+        return
+    group = select.args.get("group")
+    if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None:
+        # Spark does not find a merged column there if it is named with its table.
+        leave_to_spark(select, "grouping sets over columns of USING are only proved on Spark")
+    if len(joins) < 2:
+        return
+    source = select.args.get("from_")
+    visible = _visible(source.this, scope, uses) if source is not None else None
+    merged: set[str] = set()
+    for join in joins:
+        right = _visible(join.this, scope, uses)
+        if visible is None or right is None:
+            leave_to_spark(select, "USING with relations whose columns are not known here is only proved on Spark")
+            return
+        once = {column.name.lower() for column in join.args.get("using") or ()}
+        if join.method.upper() == "NATURAL":
+            once = visible.keys() & right.keys()
+        if any(visible[name] != 1 or right[name] != 1 for name in once):
+            leave_to_spark(select, "USING of a column that several tables have is only proved on Spark")
+        merged |= once
+        if join.kind.upper() not in ("SEMI", "ANTI"):
+            visible += right
+            visible.subtract(once)
+    assert visible is not None
+    named = {column.name.lower() for column in select.find_all(exp.Column) if not column.table}
+    seen = merged if any(item.is_star for item in select.selects) else merged & named
+    if any(visible[name] > 1 for name in seen):
+        leave_to_spark(select, "a column of USING that a further table has is only proved on Spark")
+
+
+def _visible(relation: exp.Expr, scope: Scope, uses: Mapping[str, Use]) -> Counter[str] | None:
+    """How often each name, in lower case, is among the columns of a relation, if they are known."""
+    source = scope.sources.get(relation.alias_or_name)
+    names = _names_of(source, uses) if source is not None else None
+    return None if names is None else Counter(names)
 
 
 def check_columns(scopes: list[Scope], uses: Mapping[str, Use], aliases: set[str], sql: str) -> None:

@@ -11,31 +11,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
 
 from sqlglot import exp
 
 from millpond.errors import SqlSyntaxError, counted
 from millpond.query.binding.texts import MADE_UP_ALIAS
 from millpond.query.binding.uses import Use
-from millpond.sql.dialect import span_of
+from millpond.sql.dialect import rows_as_query, span_of
 from millpond.sql.query_text import QUERY_TEXT
 from millpond.sql.rules.queries import RANGE
 from millpond.sql.rules.terms import leave_to_spark
-
-_MODIFIERS: Final = ("order", "limit", "offset", "with_")
 
 
 def as_query(tree: exp.Expr) -> exp.Expr:
     """A list of rows as a query."""
     if not isinstance(tree, exp.Values):
         return tree
-    query = exp.Select(expressions=[exp.Star()])
-    for key in _MODIFIERS:
-        query.set(key, tree.args.get(key))
-        tree.set(key, None)
+    query = rows_as_query(tree)
     query.meta[QUERY_TEXT] = tree.meta_get(QUERY_TEXT)
-    query.set("from_", exp.From(this=tree))
     return query
 
 

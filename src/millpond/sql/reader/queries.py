@@ -66,7 +66,7 @@ class QueryReader(Parts):
     def query(self, after: str) -> exp.Expression:
         """The rest of the statement as a query."""
         if not any(self.at(start) for start in QUERY_STARTS):
-            raise self.unexpected(f"a query after {after}", QUERY_STARTS[:-1])
+            raise self.unexpected(f"a query after {after}" if after else "a query", QUERY_STARTS[:-1])
         self._refuse_continuous()
         refuse_other_dialects(self.sql, self.tokens, self.index)
         place = self.span(self.index, len(self.tokens))

@@ -29,6 +29,7 @@ from millpond.sql.rules.terms import (
     unproved,
 )
 from millpond.sql.rules.types import common, common_of, convert, is_number, literal
+from millpond.sql.spark_names import ORIGINAL_NAME
 
 _COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
@@ -259,7 +260,30 @@ def _choice(tests: list[Value], results: list[Value]) -> Value:
 
 
 def coalesce(node: exp.Coalesce, tr: Translator) -> Value:
-    return _several("coalesce", tr.values((node.this, *node.expressions)))
+    parts = (node.this, *node.expressions)
+    if ORIGINAL_NAME not in node.meta and all(isinstance(part, exp.Column) for part in parts):
+        return _merged(parts, tr)
+    return _several("coalesce", tr.values(parts))
+
+
+def _merged(parts: tuple[exp.Expression, ...], tr: Translator) -> Value:
+    """A column of USING or NATURAL, as sqlglot writes it. Spark shows that of the left side if no join is right or full."""
+    select = parts[0].parent_select
+    while select is not None and parts[0].text("table") not in {source.alias_or_name for source in _sources(select)}:
+        select = select.parent_select
+    joins = select.args.get("joins") or () if select is not None else ()
+    if joins and all(join.side.upper() not in ("RIGHT", "FULL") for join in joins):
+        return tr.value(parts[0])
+    values = tr.values(parts)
+    if len({value.type for value in values}) > 1:
+        raise NotOnDuckDB("USING of columns of different types is only proved on Spark")
+    return _several("coalesce", values)
+
+
+def _sources(select: exp.Expr) -> list[exp.Expr]:
+    source = select.args.get("from_")
+    joined = [join.this for join in select.args.get("joins") or ()]
+    return joined if source is None else [source.this, *joined]
 
 
 def extreme(node: exp.Greatest | exp.Least, tr: Translator) -> Value:

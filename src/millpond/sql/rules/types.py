@@ -36,7 +36,7 @@ _EXACT_DIGITS = 15
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_PLAIN = re.compile(r"-?\d+\.\d+")
+_PLAIN = re.compile(r"-?\d+(\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -75,9 +75,9 @@ def common(a: DataType, b: DataType) -> DataType:
         return b
     if a.is_integer and b.is_integer:
         return a if WIDTHS[a.name] >= WIDTHS[b.name] else b
-    if DOUBLE in (a, b) and is_number(a) and is_number(b):
-        return DOUBLE
-    if (a.name == "DECIMAL" or b.name == "DECIMAL") and is_number(a) and is_number(b) and FLOAT not in (a, b):
+    if (DOUBLE in (a, b) or FLOAT in (a, b)) and is_number(a) and is_number(b):
+        return DOUBLE  # a FLOAT alone would lose digits of the other
+    if (a.name == "DECIMAL" or b.name == "DECIMAL") and is_number(a) and is_number(b):
         return wider_decimal(as_decimal(a), as_decimal(b))
     if {a, b} == {DATE, TIMESTAMP}:
         return TIMESTAMP
@@ -194,7 +194,7 @@ def parse_constant(written: str, type: DataType) -> Value:
         if _NUMBER.fullmatch(written):
             return literal(float(written), DOUBLE)
     if type.name == "DECIMAL" and _PLAIN.fullmatch(written):
-        value = number_literal(written)
+        value = number_literal(written if "." in written else f"{written}.")
         if value.type == type:
             return value
     if type == DATE and _DATE.fullmatch(written) and _is_day(written):

@@ -24,8 +24,8 @@ from sqlglot import exp
 from millpond.arrow import integers
 from millpond.errors import MillpondError
 from millpond.network.engine.engine import Engine
-from millpond.network.plan.clauses import Refusal, group_keys, only
 from millpond.network.plan.prepared import Prepared
+from millpond.query.clauses import Refusal, group_keys, only
 from millpond.query.instant import at_instant
 from millpond.query.plan import used_columns
 from millpond.sql.translate import NotOnDuckDB, to_duckdb

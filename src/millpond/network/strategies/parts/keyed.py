@@ -10,11 +10,11 @@ from millpond.errors import counted
 from millpond.event_time import NEVER, Progress
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.neighbours import Change, Neighbours, Side
-from millpond.network.plan.clauses import selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
 from millpond.network.strategies.base import Checkpoint, Held
 from millpond.network.strategies.parts.selecting import SelectStrategy
+from millpond.query.clauses import selected_columns
 
 
 def keyed_by(prepared: Prepared, table: StreamingTable) -> bool:

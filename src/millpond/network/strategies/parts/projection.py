@@ -16,9 +16,9 @@ from millpond.arrow import integers
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.network.buffers.predicates import compile_condition
 from millpond.network.engine.engine import Engine
-from millpond.network.plan.clauses import Refusal, selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.predicate.vector import Columns, Filter
+from millpond.query.clauses import Refusal, selected_columns
 from millpond.query.local import with_relations
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 

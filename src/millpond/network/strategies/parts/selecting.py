@@ -18,11 +18,11 @@ from millpond.event_time import Progress, event_times
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.neighbours import Side
 from millpond.network.engine.stream_operators import beyond
-from millpond.network.plan.clauses import Refusal, only, selected_columns
 from millpond.network.plan.prepared import Prepared
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.parts.projection import Projection
 from millpond.query.binding.uses import Use
+from millpond.query.clauses import Refusal, only, selected_columns
 from millpond.query.instant import is_instant, is_own_instant
 from millpond.schema import SEQ
 

@@ -12,13 +12,13 @@ from sqlglot import exp
 from millpond.errors import MillpondError
 from millpond.network.aggregates.shape import Item, M
 from millpond.network.aggregates.summaries import UPTO, Summarised
-from millpond.network.plan.clauses import Refusal
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.shapes import grouping_of
 from millpond.network.plan.values import Values, ungrouped
 from millpond.network.strategies.base import Checkpoint
 from millpond.network.strategies.parts.grouped import GroupedStrategy, GroupState
 from millpond.network.strategies.parts.projection import Projection
+from millpond.query.clauses import Refusal
 
 
 class SummaryStrategy(GroupedStrategy):

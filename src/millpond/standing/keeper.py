@@ -1,0 +1,449 @@
+"""What the owner of a pond keeps of a streaming table for its standing queries, up to one row number.
+
+Recent rows are shared by all queries; an entry, one for each different predicate, knows which of them match. Ticks move
+`position` on: rows are matched with all entries at once. Between ticks nothing is missed, because whoever asks also looks
+through the rows after `position`, which are in the table's tail (`select`).
+
+Invariant. `state` is a value: rows, matches and entries of one position. It is replaced as a whole, under `lock`, so whoever
+takes it sees what is true up to exactly that position. All matches of an entry later than its `covered` are kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millpond.arrow import arrow_schema, integers
+from millpond.event_time import NEVER, event_times
+from millpond.predicate.form import Always, Predicate
+from millpond.predicate.vector import Columns, Filter
+from millpond.schema import SEQ
+from millpond.standing.aggregates import Aggregated
+from millpond.standing.entry_files import EntryFiles
+from millpond.standing.index.matches import Matches as BatchMatches
+from millpond.standing.index.predicates import PredicateIndex
+from millpond.standing.kept.matches import Matches, MatchRuns
+from millpond.standing.kept.rows import Complete, RecentRows, Rows
+from millpond.standing.kept.tree import AggregateTree, Tree
+from millpond.standing.work import Batch, Matched, MatchTask
+from millpond.table.sections import sections_of
+from millpond.table.store import tail_table
+from millpond.table.stream import Prefix, StreamTable
+from millpond.windows.base import Window
+
+Ints = npt.NDArray[np.int64]
+TreeKey = tuple[int, Aggregated]
+"""An entry, and what is aggregated of its rows."""
+_UNSELECTIVE = 0.5  # an entry that matches more of the rows than this is not kept
+_NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
+_FEW_ROWS = 20_000  # are matched in the owner's process: sending them out takes longer
+_LITTLE_WORK = 2_000_000  # rows times entries, likewise
+_JUDGED = 1000  # rows by which that is judged
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A predicate that queries have. `kept`: its matches are; else its rows are found by testing all of them."""
+
+    number: int
+    predicate: Predicate
+    kept: bool
+    covered: Complete
+    """All matches that are numbered so, or that are later than that, are kept."""
+    floor: int
+    """`State.floor` when that was found out."""
+
+    @cached_property
+    def test(self) -> Filter:
+        """Tells which rows match."""
+        return Filter(self.predicate)
+
+    def covered_in(self, state: State) -> Complete:
+        """Which of its matches are all kept in a state. What is not kept is found among the rows."""
+        if not self.kept:
+            return state.rows.complete_from
+        if state.floor == self.floor:
+            return self.covered
+        return Complete(max(self.covered.seq, state.rows.complete_from.seq), max(self.covered.after, state.floor))
+
+
+@dataclass(frozen=True)
+class State:
+    position: int
+    rows: Rows
+    matches: Matches
+    entries: Mapping[int, Entry] = field(default_factory=dict)
+    windows: Mapping[int, Ints] = field(default_factory=dict)
+    """By query: the matches not earlier than its window, of queries whose window is applied at each tick."""
+    floor: int = NEVER
+    """Rows up to this time may have been dropped though they match: no window needed them."""
+    trees: Mapping[TreeKey, tuple[Tree, Complete]] = field(default_factory=dict)
+    """Aggregates of entries, and from where on they hold all rows."""
+
+
+@dataclass
+class _Grown:
+    """A tree that ticks let grow."""
+
+    tree: AggregateTree
+    covered: Complete
+    users: int = 0
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """Rows that workers are to match with the entries numbered below `entries`."""
+
+    table: KeptTable
+    prefix: Prefix
+    tasks: tuple[MatchTask, ...]
+    entries: int
+
+
+class KeptTable:
+    """Changed by whoever holds `lock`; `state` may be read without it."""
+
+    def __init__(self, table: StreamTable, files: EntryFiles) -> None:
+        self._files = files
+        self.lock = threading.RLock()
+        self.alive = True
+        """False when it is no longer true, or nobody needs it: then another is made."""
+        self._table = table.definition
+        self.columns = table.definition.columns
+        self._time_column = table.definition.time_column
+        prefix = table.prefix()
+        self._schema = arrow_schema(table.stored)
+        start = prefix.snapshot.version.position
+        archived = [file.greatest for file in prefix.snapshot.version.files.values()]
+        self._rows = RecentRows(self._schema, Complete(start, max(archived, default=NEVER)))
+        self._matches = MatchRuns()
+        self.index = PredicateIndex(self.columns)
+        self._entries: dict[int, Entry] = {}
+        self._by_predicate: dict[Predicate, int] = {}
+        self._users: dict[int, int] = {}  # how many queries have an entry
+        self._windows: dict[int, tuple[int, Window]] = {}  # by query: its entry and its window
+        self._trees: dict[TreeKey, _Grown] = {}
+        self._reach: Counter[Window | None] = Counter()  # how many queries have each window
+        self._dropped: set[int] = set()  # entries that a plan under way may still match
+        self._next = 0
+        self.state = State(start, self._rows.snapshot, self._matches.snapshot)
+        self.take_in(prefix)
+
+    def close(self) -> None:
+        """It is no longer true, or nobody needs it."""
+        self.alive = False
+        with self.lock:
+            self._files.close()
+
+    # -- entries ----------------------------------------------------------------------------------------------------
+
+    def add(self, predicates: Iterable[Predicate], window: Window | None, *, always: bool) -> list[int]:
+        """Take up predicates of queries with one window; returns their entries. A new one meets the rows that are there.
+        `always`: its matches are kept however many they are."""
+        with self.lock:
+            found, new = [], []
+            for predicate in predicates:
+                number = self._by_predicate.get(predicate)
+                if number is None or (always and not self._entries[number].kept and predicate != Always()):
+                    number = self._new(predicate)
+                    new.append(number)
+                self._users[number] = self._users.get(number, 0) + 1
+                self._reach[window] += 1
+                found.append(number)
+            self._meet_rows(new, always=always)
+            self._publish()
+            return found
+
+    @property
+    def _complete(self) -> Complete:
+        return self._rows.snapshot.complete_from
+
+    def _new(self, predicate: Predicate) -> int:
+        number, self._next = self._next, self._next + 1
+        kept = not isinstance(predicate, Always)
+        self._entries[number] = Entry(number, predicate, kept, self._complete, self.state.floor)
+        self._by_predicate[predicate] = number
+        return number
+
+    def _meet_rows(self, new: list[int], *, always: bool) -> None:
+        """New entries meet old rows."""
+        kept = [self._entries[number] for number in new if self._entries[number].kept]
+        if not kept:
+            return
+        total = self._rows.snapshot.size
+        if len(kept) == 1 or not total:
+            wanted = []
+            for entry in kept:
+                seqs = self._rows.snapshot.filter(entry.test) if total else np.zeros(0, dtype=np.int64)
+                if not always and total >= _JUDGED and len(seqs) > _UNSELECTIVE * total:
+                    self._entries[entry.number] = replace(entry, kept=False)
+                    continue
+                self._matches.add(entry.number, seqs)
+                wanted.append(entry)
+            self._enter(wanted)
+            return
+        fresh = PredicateIndex(self.columns)  # many at once meet the rows as rows meet queries
+        fresh.add((entry.number, entry.predicate) for entry in kept)
+        for chunk in self._rows.snapshot.chunks:
+            found = fresh.match(Columns(Batch(pa.Table.from_batches([chunk.rows]))))
+            self._note_matches(chunk.seqs, found)
+        self._enter(kept)
+
+    def _enter(self, entries: Sequence[Entry]) -> None:
+        """From now on rows meet these entries."""
+        listed = [(entry.number, entry.predicate) for entry in entries]
+        self.index.add(listed)
+        self._files.note(came=listed)
+
+    def remove(self, numbers: Iterable[int], window: Window | None) -> None:
+        """Queries with these entries and this window are gone."""
+        with self.lock:
+            gone = []
+            for number in numbers:
+                self._reach[window] -= 1
+                self._users[number] -= 1
+                if not self._users[number]:
+                    gone.append(number)
+                    del self._users[number]
+                    entry = self._entries.pop(number)
+                    if self._by_predicate.get(entry.predicate) == number:
+                        del self._by_predicate[entry.predicate]
+            indexed = [number for number in gone if number in self.index]
+            self.index.remove(indexed)
+            self._files.note(went=indexed)
+            self._matches.remove(gone)
+            self._dropped.update(gone)
+            self._publish()
+
+    def keep_window(self, query: int, entry: int, window: Window | None) -> None:
+        """Apply the window of a query at each tick, so that fewer matches are looked through when it is asked."""
+        with self.lock:
+            if window is not None and self._entries[entry].kept:
+                self._windows[query] = entry, window
+                self._publish()
+
+    def drop_window(self, query: int) -> None:
+        with self.lock:
+            self._windows.pop(query, None)
+
+    def add_tree(self, entry: int, asked: Aggregated) -> None:
+        """Keep aggregates of an entry's rows, ranked by time."""
+        with self.lock:
+            key = entry, asked
+            if key not in self._trees:
+                self._trees[key] = self._grown(self._entries[entry], asked)
+            self._trees[key].users += 1
+            self._publish()
+
+    def drop_tree(self, entry: int, asked: Aggregated) -> None:
+        with self.lock:
+            self._trees[entry, asked].users -= 1
+            if not self._trees[entry, asked].users:
+                del self._trees[entry, asked]
+
+    def _grown(self, entry: Entry, asked: Aggregated) -> _Grown:
+        """The tree over the rows that are kept."""
+        tree = AggregateTree(self._schema, asked.measures, asked.keys)
+        rows = self._rows.snapshot
+        seqs = self._matches.snapshot.of(entry.number) if entry.kept else rows.filter(entry.test)
+        if len(seqs):
+            tree.append(rows.take(seqs), rows.times_of(seqs), seqs)
+        return _Grown(tree, entry.covered_in(replace(self.state, rows=rows)))
+
+    def _grow(self, rows: pa.Table, times: Ints, places_of: Callable[[Entry], npt.NDArray[Any]]) -> None:
+        """New rows go into the trees of the entries that they match."""
+        seqs = integers(rows.column(SEQ)) if self._trees else _NO_ROWS
+        for (number, _), grown in self._trees.items():
+            places = places_of(self._entries[number])
+            if len(places):
+                grown.tree.append(rows.take(pa.array(places)), times[places], seqs[places])
+
+    def cover(self, entry: int, rows: pa.Table, low: int | None) -> None:
+        """All matches of an entry from the time `low` on, up to a position that is not before its beginning, were found in the
+        archive: keep them."""
+        with self.lock:
+            known = self._entries.get(entry)
+            if known is None or not known.kept:
+                return
+            rows = rows.filter(pc.less(rows.column(SEQ), self.state.position))  # later ones are still to be taken in
+            self._rows.insert(rows, event_times(rows, self._time_column))
+            self._matches.add(entry, integers(rows.column(SEQ)))
+            after = NEVER if low is None else min(known.covered_in(self.state).after, low - 1)
+            seq = known.covered_in(self.state).seq
+            self._entries[entry] = replace(known, covered=Complete(seq, after), floor=self.state.floor)
+            for key, grown in self._trees.items():
+                if key[0] == entry:
+                    self._trees[key] = replace(self._grown(self._entries[entry], key[1]), users=grown.users)
+            # Windows that hold matches of this entry are made anew.
+            rest = {q: seqs for q, seqs in self.state.windows.items() if self._windows.get(q, (entry,))[0] != entry}
+            self.state = replace(self.state, windows=rest)
+            self._publish()
+
+    @property
+    def used(self) -> bool:
+        return bool(self._users)
+
+    # -- rows -------------------------------------------------------------------------------------------------------
+
+    def take_in(self, prefix: Prefix) -> bool:
+        """Rows of a prefix meet the entries, in this process. False if some are no longer in the tail."""
+        with self.lock:
+            rows = unseen(prefix, self.state.position, self._schema)
+            if rows is None:
+                return False
+            if rows.num_rows:
+                columns, times = Columns(Batch(rows)), event_times(rows, self._time_column)
+                found = self.index.match(columns)
+                self._note_matches(integers(rows.column(SEQ)), found)
+                self._rows.append(rows, times)
+                self._grow(rows, times, lambda e: found.of(e.number) if e.kept else np.flatnonzero(e.test(columns)))
+            self._rows.move_on(prefix.position)
+            self._publish(prefix.position, prefix.now)
+            return True
+
+    def plan(self, table: StreamTable, out: Path) -> MatchPlan | None:
+        """What workers have to do so that the rows accepted so far meet the entries; None if that is done best here, at once."""
+        with self.lock, table.lock:
+            self._dropped.clear()
+            prefix, low = table.prefix(), self.state.position
+            rows = prefix.position - low
+            if rows < _FEW_ROWS or rows * len(self.index) < _LITTLE_WORK or low < prefix.snapshot.version.position:
+                return None
+            frames = [frame for frame in table.frames if frame.end > low and frame.first < prefix.position]
+            columns = tuple((c.name, str(c.type)) for c in self.columns)
+            files = self._files.current()
+        shards = range(table.definition.shards)
+        tasks = [
+            MatchTask(columns, files, sections_of(frames, shard), low, prefix.position, str(out)) for shard in shards
+        ]
+        return MatchPlan(self, prefix, tuple(task for task in tasks if task.sections), self._next)
+
+    def take_matched(self, plan: MatchPlan, matched: Iterable[Matched]) -> bool:
+        """The same with what workers have found by a plan. Entries that came since the plan meet these rows here."""
+        with self.lock:
+            rows = unseen(plan.prefix, self.state.position, self._schema)
+            if rows is None:
+                return False
+            for each in matched:
+                self._note_matches(each.seqs, each.matches)
+            late = [e for e in self._entries.values() if e.kept and e.number >= plan.entries]
+            if rows.num_rows:
+                times = event_times(rows, self._time_column)
+                self._rows.append(rows, times)
+                seqs, columns = integers(rows.column(SEQ)), Columns(Batch(rows))
+                for entry in late:
+                    self._matches.add(entry.number, seqs[entry.test(columns)])
+                self._grow(rows, times, lambda e: np.flatnonzero(e.test(columns)))
+            dropped = self._dropped - self._entries.keys()
+            self._matches.remove(dropped)
+            self._rows.move_on(plan.prefix.position)
+            self._publish(plan.prefix.position, plan.prefix.now)
+            return True
+
+    def _note_matches(self, seqs: Ints, found: BatchMatches) -> None:
+        self._matches.append(seqs, found.entries, found.places, found.dense)
+
+    def _publish(self, position: int | None = None, now: int | None = None) -> None:
+        """Make what was changed visible. With a position: rows up to it were taken in, and time stands at `now`."""
+        before = self.state
+        self.state = State(
+            before.position if position is None else position,
+            self._rows.snapshot,
+            self._matches.snapshot,
+            before.entries if position is not None else dict(self._entries),
+            before.windows
+            if position is None and len(before.windows) == len(self._windows)
+            else self._moved(before, now),
+        )
+
+    def _moved(self, before: State, now: int | None) -> dict[int, Ints]:
+        """The matches in the windows that are applied at each tick, at the time `now`."""
+        rows, matches = self._rows.snapshot, self._matches.snapshot
+        found: dict[int, Ints] = {}
+        for query, (entry, window) in self._windows.items():
+            known = before.windows.get(query)
+            if known is None:
+                seqs = matches.of(entry)
+            else:
+                new = matches.of(entry, before.position)
+                seqs = np.concatenate([known, new]) if len(new) else known
+            low = window.start(self._table, now) if now is not None else None
+            found[query] = seqs if low is None or not len(seqs) else seqs[rows.times_of(seqs) >= low]
+        return found
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+
+    def expire(self, now: int | None) -> None:
+        """Drop what no window can reach any more."""
+        with self.lock:
+            self._reach = +self._reach
+            starts = [
+                None if window is None or now is None else window.start(self._table, now) for window in self._reach
+            ]
+            if not starts or None in starts:
+                return
+            horizon = min(start for start in starts if start is not None)
+            chunks = self._rows.snapshot.chunks
+            old = [chunk.greatest for chunk in chunks if chunk.greatest < horizon]
+            if not old:
+                return
+            self._rows.drop_older(horizon)
+            left = self._rows.snapshot.chunks
+            self._matches.forget_before(left[0].first if left else self._rows.snapshot.below)
+            self.state = replace(self.state, floor=max(self.state.floor, *old))
+            for grown in self._trees.values():
+                grown.tree.forget_before(horizon)
+                grown.covered = Complete(
+                    max(grown.covered.seq, self._complete.seq), max(grown.covered.after, grown.tree.snapshot.after)
+                )
+            self._publish()
+
+    def thin(self) -> bool:
+        """Of the older half of the rows, keep only those that match an entry. Returns whether that freed anything."""
+        with self.lock:
+            before, rows = self.bytes, self._rows.snapshot
+            whole = [chunk for chunk in rows.chunks if chunk.last >= rows.complete_from.seq]
+            if not whole:
+                return False
+            cut = whole[len(whole) // 2].first if len(whole) > 1 else rows.below
+            self._rows.thin(cut, self._matches.snapshot.needed(below_seq=cut))
+            self._publish()
+            return self.bytes < before
+
+    @property
+    def bytes(self) -> int:
+        trees = sum(grown.tree.bytes for grown in list(self._trees.values()))
+        return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees
+
+
+@lru_cache(maxsize=64)
+def _nothing(schema: pa.Schema) -> pa.Table:
+    return schema.empty_table()
+
+
+def unseen(prefix: Prefix, position: int, schema: pa.Schema) -> pa.Table | None:
+    """The rows of a prefix numbered from `position` on, in order of their numbers; None if some are in the archive already."""
+    if position < prefix.snapshot.version.position:
+        return None
+    blocks = [block for block in prefix.snapshot.blocks if block.last_seq >= position]
+    if not blocks:
+        return _nothing(schema)
+    rows = tail_table(blocks, schema)
+    seqs = integers(rows.column(SEQ))
+    wanted = seqs >= position
+    if not wanted.all():
+        rows = rows.filter(pa.array(wanted))
+        seqs = seqs[wanted]
+    if (seqs[1:] < seqs[:-1]).any():
+        rows = rows.take(pa.array(np.argsort(seqs)))
+    return rows

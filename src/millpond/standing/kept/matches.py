@@ -1,0 +1,167 @@
+"""Matches: which rows of a table fulfil which entry.
+
+Idea. Matching a batch gives pairs (entry, row) where matches are few, and a matrix of bits where they are many. Both are kept as
+runs that are merged as they age, like those of a log-structured tree, so that a question looks into few runs, and a match is
+copied a logarithmic number of times.
+
+Invariant. A row number is told for an entry exactly if it was given for it, is not less than `start`, and the entry was not
+removed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from millpond.standing.kept.bit_runs import BitBlock, BitRun, append_bits
+from millpond.standing.kept.pair_runs import PairRun
+
+Ints = npt.NDArray[np.int64]
+Entries = npt.NDArray[np.int32]
+
+_END = (1 << 63) - 1
+_MOST_GONE = 1024  # entries that are removed before their matches are
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+_NOBODY: Entries = np.zeros(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The matches at one moment: what a reader asks. It never changes."""
+
+    pairs: tuple[PairRun, ...] = ()
+    bits: tuple[BitRun, ...] = ()
+    start: int = 0
+    gone: frozenset[int] = frozenset()
+
+    @property
+    def bytes(self) -> int:
+        return sum(run.bytes for run in self.pairs) + sum(run.bytes for run in self.bits)
+
+    def of(self, entry: int, from_seq: int = 0, below_seq: int = _END) -> Ints:
+        """The numbers of the rows that fulfil an entry, from `from_seq` up to `below_seq`, without it, in increasing order."""
+        if entry in self.gone:
+            return _NONE
+        from_seq = max(from_seq, self.start)
+        found = []
+        name = np.int32(entry)
+        runs: Sequence[PairRun | BitRun]
+        for runs in (self.pairs, self.bits):
+            for run in runs:
+                if run.last >= from_seq and run.first < below_seq:
+                    rows = run.find(name, from_seq, below_seq)
+                    if rows is not None and len(rows):
+                        found.append(rows)
+        if len(found) < 2:
+            return found[0] if found else _NONE
+        whole = np.concatenate(found)
+        return whole if (whole[1:] > whole[:-1]).all() else np.unique(whole)
+
+    def needed(self, from_seq: int = 0, below_seq: int = _END) -> Ints:
+        """The numbers of the rows in this range that fulfil some entry, in increasing order."""
+        gone, from_seq = _named(self.gone), max(from_seq, self.start)
+        runs: list[PairRun | BitRun] = [*self.pairs, *self.bits]
+        found = [run.rows_of_all_but(gone) for run in runs if run.last >= from_seq and run.first < below_seq]
+        whole = np.unique(np.concatenate([_NONE, *found]))
+        return whole[whole.searchsorted(from_seq) : whole.searchsorted(below_seq)]
+
+
+class MatchRuns:
+    """Written by one thread. `snapshot` may be read from any thread: it is replaced whole."""
+
+    def __init__(self) -> None:
+        self.snapshot = Matches()
+
+    @property
+    def bytes(self) -> int:
+        return self.snapshot.bytes
+
+    def append(self, seqs: Ints, entries: Entries, places: Entries, dense: Iterable[BitBlock] = ()) -> None:
+        """Add the matches of a batch, whose rows have the numbers `seqs`: row `places[i]` of it fulfils `entries[i]`.
+
+        The bits of `dense` are kept as they are, not copied."""
+        blocks = [BitRun.of_block(block, seqs) for block in dense if len(block.places)]
+        if self.snapshot.gone:  # an index may still have columns for them, in which nothing is found
+            gone = _named(self.snapshot.gone)
+            blocks = [block.disowned(block.idle(gone)) for block in blocks]
+        self._revive([entries, *(block.names for block in blocks)])
+        bits: Sequence[BitRun] = self.snapshot.bits
+        if self.snapshot.gone and blocks:  # an entry that came may have the column of one that went
+            bits = [run.disowned(gone) for run in bits]
+        for block in blocks:
+            bits = append_bits(bits, block)
+        pairs: Sequence[PairRun] = self.snapshot.pairs
+        if len(entries):
+            pairs = _append_pairs(pairs, PairRun.of_pairs(entries, seqs[places]))
+        self.snapshot = replace(self.snapshot, pairs=tuple(pairs), bits=tuple(bits))
+
+    def add(self, entry: int, seqs: Ints) -> None:
+        """Add rows that one entry has found by itself: its back-fill."""
+        entries = np.full(len(seqs), entry, dtype=np.int32)
+        self._revive([entries[:1]])
+        pairs: Sequence[PairRun] = self.snapshot.pairs
+        far = (seqs - seqs.min(initial=_END)) >> 32  # a history may be longer than one run can be
+        for part in np.unique(far):
+            pairs = _append_pairs(pairs, PairRun.of_pairs(entries[far == part], seqs[far == part]))
+        self.snapshot = replace(self.snapshot, pairs=tuple(pairs))
+
+    def remove(self, entries: Iterable[int]) -> None:
+        """Forget entries. Their numbers may be used again."""
+        now = self.snapshot
+        gone = now.gone | frozenset(entries)
+        self.snapshot = replace(now, gone=gone)
+        names = _named(gone)
+        size = sum(run.size for run in now.pairs)
+        if len(gone) > _MOST_GONE or 4 * sum(run.count(names) for run in now.pairs) > size or _mostly(names, now.bits):
+            self.compact()
+
+    def forget_before(self, seq: int) -> None:
+        """Forget the rows numbered under `seq`."""
+        now = self.snapshot
+        if seq <= now.start:
+            return
+        pairs = [run if _mostly_after(run, seq) else run.without(_NOBODY, seq) for run in now.pairs]
+        bits = [run if _mostly_after(run, seq) else run.without(_NOBODY, seq) for run in now.bits]
+        self.snapshot = replace(
+            now, pairs=tuple(r for r in pairs if r is not None), bits=tuple(r for r in bits if r is not None), start=seq
+        )
+
+    def compact(self) -> None:
+        """Give back the memory of entries that were removed and of rows that were forgotten."""
+        now, gone = self.snapshot, _named(self.snapshot.gone)
+        pairs = [run.without(gone, now.start) for run in now.pairs]
+        bits = [run.without(gone, now.start) for run in now.bits]
+        self.snapshot = Matches(
+            tuple(r for r in pairs if r is not None), tuple(r for r in bits if r is not None), now.start
+        )
+
+    def _revive(self, used: Iterable[Entries]) -> None:
+        """Before the number of a removed entry is used again, its matches have to go."""
+        gone = self.snapshot.gone
+        if gone and any(np.isin(entries, _named(gone)).any() for entries in used):
+            self.compact()
+
+
+def _named(entries: Iterable[int]) -> Entries:
+    return np.array(sorted(entries), dtype=np.int32)
+
+
+def _append_pairs(runs: Sequence[PairRun], run: PairRun) -> list[PairRun]:
+    """Add a run, and merge it with those before it that are not much larger."""
+    found = list(runs)
+    while found and found[-1].size <= 2 * run.size and found[-1].fits(run):
+        run = found.pop().merged(run)
+    return [*found, run]
+
+
+def _mostly(gone: Entries, runs: Sequence[BitRun]) -> bool:
+    """Whether more than half of the columns of some run are of removed entries."""
+    return any(2 * np.count_nonzero(np.isin(run.names, gone)) > len(run.names) for run in runs)
+
+
+def _mostly_after(run: PairRun | BitRun, seq: int) -> bool:
+    """Whether a run is worth keeping as it is when the rows before `seq` are forgotten."""
+    return 2 * (seq - run.first) <= run.last - run.first + 1

@@ -1,0 +1,122 @@
+"""The registry of standing queries: durable, told from damage, read by others."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond.errors import CatalogError, CorruptBlock, UnknownName
+from millpond.standing.registry import FILE, FOLDER, Registry
+
+READS = (("quotes", "quotes-0"),)
+
+
+def writer(pond: Path) -> Registry:
+    registry = Registry(pond)
+    registry.become_writer()
+    return registry
+
+
+def reader(pond: Path) -> Registry:
+    registry = Registry(pond)
+    registry.refresh()
+    return registry
+
+
+def test_what_was_registered_is_there_after_a_restart(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    cheap = first.register("Cheap", "SELECT 1", "auto", READS)
+    many = first.register_each("SELECT ?", [[1], [2], [3]], "partial", READS)
+    first.drop([many[1].number])
+    for again in (writer(tmp_path), reader(tmp_path)):
+        assert [q.number for q in again.all()] == [1, 2, 4]
+        assert again.find("CHEAP") == cheap
+        assert again.find(4).sql == "SELECT  3 "
+
+
+def test_values_of_all_types_come_back_as_they_were(tmp_path: Path) -> None:
+    values: list[Any] = [
+        1,
+        2.5,
+        "it's",
+        None,
+        True,
+        date(2026, 1, 2),
+        datetime(2026, 1, 2, 3, tzinfo=UTC),
+        Decimal("1.50"),
+        b"\x00",
+    ]
+    writer(tmp_path).register_each("SELECT ?", [[value] for value in values], "auto", READS)
+    assert [q.parameters for q in reader(tmp_path).all()] == [(value,) for value in values]
+
+
+def test_numbers_are_never_given_twice(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    for _ in range(3):
+        first.drop([first.register(None, "SELECT 1", "auto", READS).number])
+    assert writer(tmp_path).register(None, "SELECT 1", "auto", READS).number == 4
+
+
+def test_a_journal_of_dropped_queries_is_rewritten_and_readers_notice(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    kept = first.register("kept", "SELECT 1", "auto", READS)
+    beside = reader(tmp_path)
+    for _ in range(600):
+        first.drop([first.register(None, "SELECT 1", "auto", READS).number])
+    size = (tmp_path / FOLDER / FILE).stat().st_size
+    again = writer(tmp_path)
+    assert (tmp_path / FOLDER / FILE).stat().st_size < size / 100
+    assert again.register("new", "SELECT 2", "auto", READS).number == 602
+    beside.refresh()
+    assert [q.name for q in beside.all()] == ["kept", "new"]
+    assert beside.find("kept") == kept
+
+
+def test_an_unfinished_line_is_what_a_crash_left(tmp_path: Path) -> None:
+    writer(tmp_path).register("kept", "SELECT 1", "auto", READS)
+    with (tmp_path / FOLDER / FILE).open("ab") as file:
+        file.write(b'00000000 {"register": 2, "te')
+    assert [q.name for q in reader(tmp_path).all()] == ["kept"]
+    assert writer(tmp_path).register("next", "SELECT 1", "auto", READS).number == 2
+    assert [q.name for q in reader(tmp_path).all()] == ["kept", "next"]
+
+
+def test_every_flipped_bit_is_told(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    first.register("kept", "SELECT 1", "auto", READS)
+    path = tmp_path / FOLDER / FILE
+    whole = path.read_bytes()
+    for place in range(len(whole) - 1):  # the last line end can look like an unfinished line, and the anchor tells
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(CorruptBlock):
+            reader(tmp_path).find("kept")
+
+
+@pytest.mark.parametrize("left", [0, 10, 60])
+def test_a_missing_end_is_told(tmp_path: Path, left: int) -> None:
+    writer(tmp_path).register("kept", "SELECT 1", "auto", READS)
+    path = tmp_path / FOLDER / FILE
+    path.write_bytes(path.read_bytes()[:left])
+    with pytest.raises(CorruptBlock, match="the end of the journal of standing queries is missing"):
+        reader(tmp_path).find("kept")
+
+
+def test_a_name_is_registered_once(tmp_path: Path) -> None:
+    registry = writer(tmp_path)
+    registry.register("cheap", "SELECT 1", "auto", READS)
+    with pytest.raises(CatalogError, match='standing query "CHEAP" exists already'):
+        registry.register("CHEAP", "SELECT 1", "auto", READS)
+
+
+def test_an_unknown_name_offers_the_nearest(tmp_path: Path) -> None:
+    registry = writer(tmp_path)
+    registry.register("cheap", "SELECT 1", "auto", READS)
+    with pytest.raises(UnknownName, match=r'standing query "chaep" does not exist\n.*Did you mean "cheap"'):
+        registry.find("chaep")
+    registry.drop([1])
+    with pytest.raises(UnknownName, match=r'standing query "1" does not exist\n.*It was dropped'):
+        registry.find(1)

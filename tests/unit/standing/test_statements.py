@@ -1,0 +1,274 @@
+"""Standing queries through the front door: statements, handles, what is told when something is wrong."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import millpond
+from millpond.errors import CatalogError, CorruptBlock, MillpondError, SqlError, TypeMismatch
+
+SLIDING = "BEGIN NOW - INTERVAL '10' MINUTE END NOW"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[millpond.Pond]:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as pond:
+        pond.sql(
+            "CREATE STREAMING TABLE quotes (symbol STRING, price DOUBLE, volume INT, t BIGINT) TIMESTAMP BY t "
+            "RANGE INTERVAL '1' HOUR"
+        )
+        pond.append("quotes", [("A", 10.0, 100, 100), ("B", 30.0, 200, 400), ("C", 15.0, 300, 650)])
+        yield pond
+
+
+def test_a_query_is_created_asked_shown_and_dropped(db: millpond.Pond) -> None:
+    db.sql(f"CREATE STANDING QUERY cheap AS SELECT symbol FROM quotes WHERE price < 20 {SLIDING}")
+    assert db.sql("INVOKE cheap").rows() == [("C",), ("A",)]
+    assert db.sql("INVOKE Cheap AS OF 640").rows() == [("A",)]
+    assert db.sql("INVOKE 1").rows() == [("C",), ("A",)]
+    ((number, name, keep, state, text),) = db.sql("SHOW STANDING QUERIES").rows()
+    assert (number, name, keep, state) == (1, "cheap", "auto", "kept")
+    assert text == f"SELECT symbol FROM quotes WHERE price < 20 {SLIDING}"
+    assert ("answered from its matches alone",) in db.sql("EXPLAIN STANDING QUERY cheap").rows()
+    db.sql("DROP STANDING QUERY cheap; DROP STANDING QUERY IF EXISTS cheap")
+    assert db.sql("SELECT count(*) FROM millpond.standing_queries").rows() == [(0,)]
+
+
+def test_a_query_that_exists_is_not_created_again(db: millpond.Pond) -> None:
+    create = "CREATE STANDING QUERY IF NOT EXISTS q AS SELECT symbol FROM quotes"
+    db.sql(create)
+    assert db.sql(create).message == 'standing query "q" exists already'
+
+
+def test_columns_may_be_called_begin_and_end(db: millpond.Pond) -> None:
+    db.sql("CREATE STREAMING TABLE spans (begin INT, `end` INT, t BIGINT) TIMESTAMP BY t")
+    db.append("spans", [(1, 2, 100), (3, 4, 200)])
+    asked = "SELECT begin, CASE WHEN begin > 1 THEN 0 END AS c FROM spans ORDER BY begin"
+    assert db.register(asked).invoke().rows() == [(1, None), (3, 0)]
+    assert db.register(f"{asked} BEGIN 150 END 900").invoke().rows() == [(3, 0)]
+
+
+def test_the_answer_is_that_of_one_prefix(db: millpond.Pond) -> None:
+    handle = db.register(f"SELECT symbol FROM quotes WHERE price < 20 {SLIDING}")
+    answer = handle.invoke()
+    assert (answer.as_of, answer.position) == ({"quotes": 650}, {"quotes": 3})
+    assert repr(answer).endswith("(2 rows; quotes as of 650 after 3 rows)")
+
+
+def test_answers_are_of_one_prefix_while_rows_come(tmp_path: Path) -> None:
+    """Each append has two rows that match. An answer never has one without the other, and has exactly those it says."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        handles = [
+            db.register("SELECT v FROM r WHERE v > 0 END NOW", keep=keep) for keep in ("partial", "complete", "nothing")
+        ]
+        stop = threading.Event()
+        problems: list[str] = []
+
+        def ask() -> None:
+            while not stop.is_set():
+                for handle in handles:
+                    answer = handle.invoke()
+                    if len(answer) != answer.position["r"] or len(answer) % 2:
+                        problems.append(f"{len(answer)} of {answer.position}")
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for time in range(300):
+            db.append("r", [(1, time), (2, time)])
+            if time % 20 == 0:
+                db.tick()
+            if time % 70 == 0:
+                db.archive()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert problems == []
+
+
+def test_another_process_asks_the_same_query(db: millpond.Pond) -> None:
+    handle = db.register(f"SELECT symbol FROM quotes WHERE price < ? {SLIDING}", [20])
+    with millpond.connect(db.folder, auto_archive=False) as reader:
+        assert reader.registered(handle.id).invoke().rows() == [("C",), ("A",)]
+        db.append("quotes", [("D", 1.0, 1, 660)])
+        assert reader.registered(handle.id).invoke().rows() == [("D",), ("C",), ("A",)]
+        assert reader.sql("SELECT state FROM millpond.standing_queries").rows() == [("nothing",)]
+        handle.drop()
+        with pytest.raises(millpond.UnknownName, match="It was dropped"):
+            reader.registered(handle.id)
+
+
+def test_queries_survive_a_restart(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond") as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        number = db.register("SELECT v FROM r WHERE v > 1 END NOW", name="large").id
+        many = db.register_many("SELECT v FROM r WHERE v = ?", [(v,) for v in range(50)])
+        db.append("r", [(1, 10), (2, 20)])
+    with millpond.connect(tmp_path / "pond") as db:
+        assert db.registered(number).invoke().rows() == [(2,)]
+        assert db.registered("large").id == number
+        assert db.registered(many[1].id).invoke().rows() == [(1,)]
+
+
+def test_changes_are_told_since_the_last_visit(db: millpond.Pond) -> None:
+    handle = db.register(f"SELECT symbol, price FROM quotes WHERE price < 20 {SLIDING}")
+    assert handle.changes().rows() == [("+", "C", 15.0), ("+", "A", 10.0)]
+    assert handle.changes().rows() == []
+    visit = handle.invoke().visit
+    db.append("quotes", [("D", 5.0, 1, 1200)])
+    expected = [("-", "A", 10.0), ("+", "D", 5.0)]
+    assert db.registered(handle.id).changes(since=visit).rows() == expected
+    assert handle.changes().rows() == expected
+    with pytest.raises(TypeMismatch, match="'yesterday' is no earlier visit"):
+        handle.changes(since="yesterday")
+
+
+def test_a_registered_query_meets_rows_that_were_archived(db: millpond.Pond) -> None:
+    db.archive()
+    handle = db.register(f"SELECT symbol FROM quotes WHERE price < 20 {SLIDING}")
+    assert handle.invoke().rows() == [("C",), ("A",)]
+    assert handle.invoke().way == "plain", "what was found in the archive is kept"
+    db.append("quotes", [("D", 1.0, 1, 660)])
+    db.tick()
+    assert handle.invoke().rows() == [("D",), ("C",), ("A",)]
+
+
+def test_nothing_is_kept_of_a_query_that_keeps_most_rows(db: millpond.Pond) -> None:
+    db.append("quotes", [("X", float(i % 10), i, 700 + i) for i in range(1500)])
+    db.tick()
+    handle = db.register("SELECT volume FROM quotes WHERE price < 9 END NOW")
+    assert not next(iter(db._workspace.standing.kept.values())).state.entries[0].kept
+    assert len(handle.invoke()) == 1350
+
+
+def test_dropping_gives_the_memory_back(db: millpond.Pond) -> None:
+    handles = [db.register(f"SELECT volume FROM quotes WHERE volume = {v} END NOW") for v in range(100)]
+    db.append("quotes", [("X", 1.0, i % 100, 700 + i) for i in range(20_000)])
+    db.tick()
+    assert db._workspace.standing.bytes > 500_000
+    for handle in handles:
+        handle.drop()
+    assert db._workspace.standing.bytes == 0
+
+
+def test_the_bound_on_memory_holds(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False, standing_memory=300_000) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        handles = [db.register(f"SELECT v, t FROM r WHERE v = {v} END NOW") for v in range(50)]
+        for first in range(0, 100_000, 10_000):
+            db.append("r", [(i % 50, i) for i in range(first, first + 10_000)])
+            db.tick()
+            assert db._workspace.standing.bytes <= 300_000
+        for v in (0, 49, 17):
+            assert len(handles[v].invoke()) == 2000
+        assert {state for (state,) in db.sql("SELECT state FROM millpond.standing_queries").rows()} == {
+            "kept",
+            "swapped out",
+        }
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("INVOKE nope", 'standing query "nope" does not exist'),
+        ("INVOKE 77", 'standing query "77" does not exist'),
+        ("DROP STANDING QUERY nope", 'standing query "nope" does not exist'),
+        (
+            "CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN NOW END NOW - INTERVAL '1' MINUTE",
+            "the window ends before it begins: BEGIN NOW END NOW - INTERVAL '60.000000' SECOND",
+        ),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN 20 END 10", "the window ends before it begins: BEGIN 20 END 10"),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN NOW - 5 ROWS END NOW - 5 ROWS", "the window ends before it begins"),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN NOW - 5 ROWS END 10", "one end of the window counts rows"),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN NOW - INTERVAL '-1' MINUTE", 'interval "-1 MINUTE" is negative'),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN NOW - -1 ROWS", "BEGIN is ahead of NOW"),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN", "expected NOW or a time after BEGIN"),
+        ("CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN ROW -1", "rows are numbered from 0"),
+        (
+            "CREATE STANDING QUERY q AS SELECT * FROM quotes BEGIN NOW - INTERVAL '2' HOUR END NOW",
+            'the window of "quotes" is longer than "quotes" keeps its rows',
+        ),
+        ("CREATE STANDING QUERY q AS SELECT 1 AS x BEGIN 1 END 2", "BEGIN and END are of no stream"),
+        ("CREATE STANDING QUERY q KEEP SOME AS SELECT 1", "expected AUTO, PARTIAL, COMPLETE or NOTHING after KEEP"),
+        ("CREATE STANDING QUERY q AS DROP TABLE quotes", "expected a query after AS"),
+        ("CREATE STANDING QUERY q AS SELECT prize FROM quotes", 'column "prize" does not exist in table "quotes"'),
+        ("SELECT * FROM quotes [BEGIN 'soon']", "soon"),
+        (
+            "CREATE CONTINUOUS QUERY c AS SELECT symbol FROM quotes [BEGIN 1 END 2] SAMPLE REALTIME",
+            "a continuous query cannot have the window",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_statements_are_told(db: millpond.Pond, statement: str, message: str) -> None:
+    with pytest.raises(MillpondError) as told:
+        db.sql(statement)
+    assert message in str(told.value)
+
+
+def test_a_window_from_before_retention_is_told(db: millpond.Pond) -> None:
+    handle = db.register("SELECT symbol FROM quotes WHERE price < 20 BEGIN 0 END NOW")
+    assert handle.invoke().rows() == [("C",), ("A",)]
+    db.append("quotes", [("D", 1.0, 1, 3700)])
+    with pytest.raises(SqlError, match='table "quotes" no longer has all rows that are needed as of 3700'):
+        handle.invoke()
+
+
+def test_a_time_ahead_of_the_table_is_told(db: millpond.Pond) -> None:
+    handle = db.register(f"SELECT symbol FROM quotes {SLIDING}")
+    with pytest.raises(SqlError, match='AS OF 651 is ahead of table "quotes"'):
+        handle.invoke(as_of=651)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("DROP STREAMING TABLE quotes", "It was dropped."),
+        ("ALTER STREAMING TABLE quotes RENAME TO prices", 'It is called "prices" now.'),
+        (
+            "DROP STREAMING TABLE quotes; CREATE STREAMING TABLE quotes (symbol STRING, price DOUBLE, t BIGINT) TIMESTAMP BY t",
+            "It was dropped, and another of that name was made.",
+        ),
+    ],
+)
+def test_a_handle_whose_table_is_gone_says_so(db: millpond.Pond, change: str, told: str) -> None:
+    handle = db.register("SELECT symbol FROM quotes WHERE price < 20", name="cheap")
+    db.sql(change)
+    with pytest.raises(CatalogError) as error:
+        handle.invoke()
+    assert error.value.primary == 'standing query "cheap" reads table "quotes", which is gone'
+    assert error.value.detail == told
+
+
+def test_wrong_arguments_are_told(db: millpond.Pond) -> None:
+    with pytest.raises(CatalogError, match="what is kept of a standing query cannot be 'all'"):
+        db.register("SELECT symbol FROM quotes", keep="all")
+    with pytest.raises(TypeMismatch, match="the values of a query are a list or a tuple, not 'A'"):
+        db.register_many("SELECT symbol FROM quotes WHERE symbol = ?", ["A"])  # type: ignore[list-item]
+    with pytest.raises(TypeMismatch, match="is no time"):
+        db.register("SELECT symbol FROM quotes").invoke(as_of=1.5)
+
+
+def test_damage_of_the_registry_harms_nothing_else(db: millpond.Pond) -> None:
+    db.register("SELECT symbol FROM quotes", name="q")
+    path = db.folder / "standing" / "queries.journal"
+    path.write_bytes(path.read_bytes().replace(b"symbol", b"volume"))
+    with millpond.connect(db.folder) as reader:
+        assert reader.sql("SELECT count(*) FROM quotes").rows() == [(3,)]
+        with pytest.raises(CorruptBlock, match="the journal of standing queries is damaged"):
+            reader.sql("INVOKE q")
+
+
+def test_a_column_added_later_is_seen(db: millpond.Pond) -> None:
+    handle = db.register(f"SELECT * FROM quotes WHERE price < 20 {SLIDING}")
+    assert handle.invoke().columns == ["symbol", "price", "volume"]
+    db.sql("ALTER STREAMING TABLE quotes ADD COLUMN venue STRING")
+    db.append("quotes", [("E", 2.0, 1, 660, "X")])
+    assert handle.invoke().rows()[0] == ("E", 2.0, 1, "X")
