@@ -20,12 +20,18 @@ NAMES = (
     "queries",
     "intake",
     "many",
+    "standing_matching",
     "flow",
     "state",
     "synopses",
     "correlated",
     "series",
     "approximate",
+    "standing",
+    "standing_many",
+    "standing_ask",
+    "standing_old_rows",
+    "standing_memory",
     "linear_road_peers",
 )
 """Quick ones first, so that a mistake shows early."""
@@ -35,7 +41,7 @@ def main() -> int:
     options = _arguments()
     if options.list:
         for name in NAMES:
-            print(f"{name:10} {_about(name)}")
+            print(f"{name:17} {_about(name)}")
         return 0
     names = options.names or list(NAMES)
     if len(names) > 1:  # a process each: no session, cache or memory of one is there for the next

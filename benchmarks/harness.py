@@ -339,8 +339,8 @@ class Report:
         shown = rounded(measured)
         self.bars.append({"bar": number, "what": what, "measured": shown, "limit": f"{sign} {limit:g}", "met": met})
 
-    def draw(self, columns: int) -> Any:
-        """Axes side by side, for a picture beside the report; None where matplotlib is missing."""
+    def draw(self, columns: int, rows: int = 1) -> Any:
+        """Axes side by side, in one row or more, for a picture beside the report; None where matplotlib is missing."""
         try:
             import matplotlib
         except ImportError:
@@ -348,7 +348,7 @@ class Report:
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
-        self.figure, axes = pyplot.subplots(1, columns, figsize=(4.5 * columns, 3.6), layout="constrained")
+        self.figure, axes = pyplot.subplots(rows, columns, figsize=(4.5 * columns, 3.6 * rows), layout="constrained")
         return axes
 
     def write(self, folder: Path) -> None:
