@@ -8,6 +8,7 @@ pyproject.toml makes that work.
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -24,6 +25,10 @@ providers._get_local_constants = lambda: providers._local_constants
 
 # A test's Spark lives for seconds: the second compiler would take more of them than it gives back.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that. Tests of Ctrl-C need it heard.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
