@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import millpond
+from millpond.catalog import Function
 from millpond.errors import EngineError
+from millpond.network.engine import spares
 from millpond.network.engine.engine import Engine
+from millpond.query.deadline import Deadline
+from millpond.schema import Column, DataType, Schema
 
 TABLES = "SELECT count(*) FROM duckdb_views() WHERE NOT internal"
+
+
+class ClosedMeanwhile:
+    """An evaluation during which its pond is closed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @contextmanager
+    def question(self) -> Iterator[Deadline]:
+        self._engine.close()
+        yield Deadline(None)
 
 
 def held(engine: Engine) -> int:
@@ -27,6 +47,54 @@ def test_tables_are_let_go_after_a_question() -> None:
         engine.run("SELECT error('no')", {"t": rows})
     assert held(engine) == before
     engine.close()
+
+
+def test_an_instance_serves_the_next_engine_with_the_same_limits() -> None:
+    spares.close_all()
+    first = Engine(memory=1 << 30)
+    first.run("SELECT a FROM t", {"t": pa.table({"a": [1]})})
+    first.close()
+    first.close()
+    other, second, third = Engine(memory=2 << 30), Engine(memory=1 << 30), Engine(memory=1 << 30)
+    assert second._connection is first._connection
+    assert len({id(e._connection) for e in (other, second, third)}) == 3
+    assert held(second) == 0
+    for engine in (other, second, third):
+        engine.close()
+
+
+@pytest.mark.parametrize("left", ["an error", "a function", "a question"])
+def test_an_instance_in_which_something_is_left_serves_nobody_else(left: str) -> None:
+    spares.close_all()
+    engine = Engine()
+    if left == "an error":
+        with pytest.raises(EngineError):
+            engine.run("SELECT error('no')", {})
+    elif left == "a function":
+        column = Schema((Column("x", DataType("INT")),))
+        engine.learn({"f": Function("f", "scalar", column, column, "operator:neg")})
+    else:
+        engine.evaluation = ClosedMeanwhile(engine)  # type: ignore[assignment]
+        with pytest.raises(EngineError):
+            engine.run("SELECT 1", {})
+    engine.close()
+    assert spares.take(engine._limits) is None
+
+
+def test_a_forked_child_makes_its_own() -> None:
+    spares.close_all()
+    Engine().close()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                engine = Engine()
+                code = 0 if held(engine) == 0 else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_windows_of_dropped_queries_are_let_go(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,8 +27,21 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Pond]:
-    (tmp_path / "in").mkdir()
-    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+    with filled(tmp_path) as db:
+        yield db
+
+
+@pytest.fixture(scope="module")
+def read_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pond]:
+    """The same, for tests that change nothing."""
+    with filled(tmp_path_factory.mktemp("read_only")) as db:
+        yield db
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[Pond]:
+    (folder / "in").mkdir()
+    with millpond.connect(folder / "pond", auto_archive=False) as db:
         db.sql(
             f"""
             CREATE STREAMING TABLE r (vid INT, seg INT, t BIGINT) TIMESTAMP BY t SHARD BY vid WITH (shards = 2);
@@ -36,7 +50,7 @@ def db(tmp_path: Path) -> Iterator[Pond]:
             CREATE STANDARD TABLE names (seg INT, name STRING);
             CREATE CONTINUOUS QUERY cars AS SELECT seg, COUNT(*) AS n FROM r [INTERVAL 10] GROUP BY seg SAMPLE INTERVAL 10;
             CREATE STREAMING VIEW fast RANGE INTERVAL '1' HOUR AS SELECT vid FROM r [NOW] WHERE seg > 5 SAMPLE REALTIME;
-            CREATE SOURCE s (vid INT, seg INT, t BIGINT) FROM FILES '{tmp_path / "in"}' WITH (header = 'true');
+            CREATE SOURCE s (vid INT, seg INT, t BIGINT) FROM FILES '{folder / "in"}' WITH (header = 'true');
             INSERT INTO r SELECT * FROM s;
             CREATE STANDING QUERY slow AS SELECT vid FROM r WHERE seg < 5 END NOW;
             ON cars DO PYTHON 'builtins:id'
@@ -52,18 +66,18 @@ def db(tmp_path: Path) -> Iterator[Pond]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_selected_whole(db: Pond, name: str) -> None:
+def test_each_is_selected_whole(read_only: Pond, name: str) -> None:
     definition = definitions()[name]
-    found = db.sql(f"SELECT * FROM {SCHEMA}.{name}")
+    found = read_only.sql(f"SELECT * FROM {SCHEMA}.{name}")
     assert found.columns == [c.name for c in definition.columns]
     assert len(found) > 0
     each = ", ".join(f"x.`{c.name}`" for c in definition.columns)
-    assert len(db.sql(f"SELECT {each} FROM {SCHEMA}.{name} AS x")) == len(found)
+    assert len(read_only.sql(f"SELECT {each} FROM {SCHEMA}.{name} AS x")) == len(found)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_joined(db: Pond, name: str) -> None:
-    found = db.sql(
+def test_each_is_joined(read_only: Pond, name: str) -> None:
+    found = read_only.sql(
         f"SELECT c.name FROM millpond.columns AS c LEFT JOIN {SCHEMA}.{name} AS x ON c.table = 'no' WHERE c.table = '{SCHEMA}.{name}'"
         " ORDER BY c.position"
     )
@@ -71,15 +85,15 @@ def test_each_is_joined(db: Pond, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_read_by_another_process(db: Pond, name: str, tmp_path: Path) -> None:
-    with millpond.connect(tmp_path / "pond") as reader:
+def test_each_is_read_by_another_process(read_only: Pond, name: str) -> None:
+    with millpond.connect(read_only._workspace.folder) as reader:
         found = reader.sql(f"SELECT * FROM {SCHEMA}.{name}")
         assert found.columns == [c.name for c in definitions()[name].columns]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_described(db: Pond, name: str) -> None:
-    found = db.sql(f"DESCRIBE {SCHEMA}.{name}").rows()
+def test_each_is_described(read_only: Pond, name: str) -> None:
+    found = read_only.sql(f"DESCRIBE {SCHEMA}.{name}").rows()
     assert found == [(c.name, str(c.type), c.description) for c in definitions()[name].columns]
 
 
@@ -88,12 +102,15 @@ def test_the_reference_page_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("kind", list(SHOWN))
-def test_show_is_a_projection(db: Pond, kind: str) -> None:
+def test_show_is_a_projection(read_only: Pond, kind: str) -> None:
     shown = SHOWN[kind]
-    found = db.sql(f"SHOW {kind}")
+    found = read_only.sql(f"SHOW {kind}")
     assert found.columns == list(shown.columns)
     where = " AND ".join(f"{n} IN ({', '.join(map(repr, v))})" for n, v in shown.where.items()) or "true"
-    assert found.rows() == db.sql(f"SELECT {', '.join(shown.columns)} FROM millpond.{shown.table} WHERE {where}").rows()
+    assert (
+        found.rows()
+        == read_only.sql(f"SELECT {', '.join(shown.columns)} FROM millpond.{shown.table} WHERE {where}").rows()
+    )
 
 
 def test_status_tells_the_same(db: Pond) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millpond.catalog import Function
 from millpond.errors import EngineError
+from millpond.network.engine import spares
 from millpond.network.engine.watch import Evaluation
 from millpond.process import ProcessBound
 from millpond.query.data_errors import is_in_data
@@ -31,13 +32,11 @@ class Engine(ProcessBound):
     """Not thread safe. `threads` is how many cores one question may use, `memory` the setting evaluation_memory."""
 
     def __init__(self, threads: int = 1, memory: int = 0) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": threads})
-        configure(self._connection)
         self._memory = query_memory(memory)
-        limit_memory(self._connection, self._memory)
-        confine(self._connection)
-        self._connection.execute("SET python_enable_replacements = false")
+        self._limits = (threads, self._memory)
+        self._connection = spares.take(self._limits) or _instance(*self._limits)
         self._functions: set[str] = set()
+        self._clean = True  # no question is under way or has ended in an error
         self.evaluation: Evaluation | None = None  # under way: each question has its deadline
         self._at_end = weakref.finalize(self, self._connection.close)  # as in `Local`
 
@@ -48,13 +47,17 @@ class Engine(ProcessBound):
 
     def run(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """The answer to a question about tables, by the names it has for them. They are let go afterwards."""
+        clean, self._clean = self._clean, False
         for name, rows in tables.items():
             self._connection.register(name, rows)
         try:
             if self.evaluation is None:
-                return self._within_memory(self._connection.sql(text).to_arrow_table())
-            with self.evaluation.question() as deadline, deadline.guard(self._connection):
-                return self._within_memory(self._connection.sql(text).to_arrow_table())
+                answer = self._connection.sql(text).to_arrow_table()
+            else:
+                with self.evaluation.question() as deadline, deadline.guard(self._connection):
+                    answer = self._connection.sql(text).to_arrow_table()
+            self._clean = clean
+            return self._within_memory(answer)
         except duckdb.Error as error:
             limit = limit_error(error, self._memory, "an evaluation", SETTING)
             if limit is not None:
@@ -78,7 +81,21 @@ class Engine(ProcessBound):
         return rows
 
     def close(self) -> None:
-        self._connection.close()
+        if self._at_end.detach() is None:
+            return  # closed before
+        if self._clean and not self._functions:
+            spares.give_back(self._limits, self._connection)
+        else:
+            self._connection.close()
 
     def _leave_to_parent(self) -> None:
         self._at_end.detach()
+
+
+def _instance(threads: int, memory: int) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": threads})
+    configure(connection)
+    limit_memory(connection, memory)
+    confine(connection)
+    connection.execute("SET python_enable_replacements = false")
+    return connection
