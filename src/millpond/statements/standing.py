@@ -24,7 +24,7 @@ from millpond.query.clauses import Refusal
 from millpond.query.plan import Fetched, Plan, Tiers, make_plan
 from millpond.result import Result
 from millpond.sql import statements as st
-from millpond.sql.parameters import written_out
+from millpond.sql.parameters import check_lists, written_out
 from millpond.sql.parser import read_standing
 from millpond.standing.answer import Answer, Visit
 from millpond.standing.definition import StandingQuery
@@ -65,6 +65,8 @@ def register(
     """Register a query from Python."""
     workspace.own()
     check_keep(keep)
+    if name is not None and not (isinstance(name, str) and name):
+        raise TypeMismatch(f"the name of a standing query is a text, not {brief(name)}")
     text = written_out(text, parameters)
     return _register(workspace, name, read_standing(text), keep, text)
 
@@ -75,9 +77,15 @@ def register_each(
     """Register a query for each list of values."""
     workspace.own()
     check_keep(keep)
+    if not isinstance(parameters, Sequence) or isinstance(parameters, str | bytes):
+        raise TypeMismatch(
+            f"many queries take a list of lists of values, not {brief(parameters)}",
+            hint='Give a list for each query: [("A", 20), ("B", 40)].',
+        )
     if not parameters:
         return []
     values = [_listed(each) for each in parameters]
+    check_lists(text, values)
     catalog, standing = workspace.catalog, workspace.standing
 
     def bound_with(each: Sequence[Any]) -> Bound:
