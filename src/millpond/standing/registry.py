@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.anchor import Anchor
-from millpond.durable import disk_errors, make_folder, sync_folder, write_file
+from millpond.durable import disk_errors, make_folder, write_file
 from millpond.errors import CatalogError, CorruptBlock, PondError, TypeMismatch, UnknownName, brief
 from millpond.sql.statements import KEEPS
 from millpond.standing.definition import StandingQuery
@@ -265,13 +265,14 @@ class Registry:
     def _rewrite(self, rewrites: int, lines: Iterable[Mapping[str, Any]]) -> None:
         data = b"".join(map(_line, [{"rewrites": rewrites, "next": self._next}, *lines]))
         write_file(self._path, data)
-        sync_folder(self._folder)
         self._rewrites, self._read = rewrites, len(data)
         self._seen = None
         self._note()
 
     def _note(self) -> None:
-        self._anchor.note(rewrites=self._rewrites or 0, bytes=self._read)
+        """Note how far the journal has come. What is in it is durable already: if no note can be made, its end is not watched."""
+        with contextlib.suppress(PondError):
+            self._anchor.note(rewrites=self._rewrites or 0, bytes=self._read)
 
 
 def _line(data: Mapping[str, Any]) -> bytes:
