@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from millpond.durable import disk_errors, sync_folder
+from millpond.durable import disk_errors, write_file
 from millpond.errors import CorruptBlock
 
 _SLOT = 256
@@ -65,11 +65,15 @@ class Anchor:
     def note(self, *, sync: bool = False, **values: int) -> None:
         """Note how far it is; what is noted is durable already. With `sync` the note survives a power failure."""
         self._n += 1
-        line = _encode({"n": self._n, **values})
+        line, place = _encode({"n": self._n, **values}), self._n % 2 * _SLOT
         with disk_errors(self.path):
-            handle = self._open() if self._handle is None else self._handle
+            if self._handle is None and not self.path.exists():
+                # As a whole: a kill must not leave a file without a note, and there is room for both slots from the beginning.
+                write_file(self.path, line.rjust(place + _SLOT, b"\0").ljust(2 * _SLOT, b"\0"))
+                return
+            handle = os.open(self.path, os.O_RDWR | os.O_CLOEXEC) if self._handle is None else self._handle
             try:
-                os.pwrite(handle, line, self._n % 2 * _SLOT)
+                os.pwrite(handle, line, place)
                 if sync:
                     os.fdatasync(handle)
             finally:
@@ -77,21 +81,6 @@ class Anchor:
                     self._handle = handle
                 else:
                     os.close(handle)
-
-    def _open(self) -> int:
-        new = not self.path.exists()
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            if new:
-                os.pwrite(handle, bytes(2 * _SLOT), 0)  # so that there is room for both slots from the beginning
-                os.fsync(handle)
-                sync_folder(self.path.parent)
-        except BaseException:
-            os.close(handle)
-            with contextlib.suppress(OSError):
-                self.path.unlink()
-            raise
-        return handle
 
     def close(self) -> None:
         if self._handle is not None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from millpond.anchor import Anchor
-from millpond.errors import CorruptBlock
+from millpond.errors import CorruptBlock, DiskFull
 
 
 def test_without_a_file_nothing_is_claimed(tmp_path: Path) -> None:
@@ -50,3 +52,29 @@ def test_a_damaged_anchor(tmp_path: Path, content: bytes | None) -> None:
         f'"{tmp_path.name}/a" is damaged\nDetail: It tells how far the files beside it go. They may be whole.\n'
         "Hint: Restore it from a copy, or delete it to go on with the files as they are."
     )
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
+def test_a_first_note_that_was_cut_off_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """It left a file without a note, which is damage."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    anchor = Anchor(tmp_path / "a")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        with pytest.raises(DiskFull):
+            anchor.note(row=1)
+    assert Anchor(tmp_path / "a").read() is None
+    anchor.note(row=2)
+    assert Anchor(tmp_path / "a").read() == {"row": 2}
+    assert (tmp_path / "a").stat().st_size == 512
+
+
+def test_an_anchor_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before the file has its name, there is none."""
+    seen = []
+    monkeypatch.setattr("millpond.durable.reach", lambda mark: seen.append(Anchor(tmp_path / "a").read()))
+    Anchor(tmp_path / "a").note(row=1)
+    assert seen == [None, {"row": 1}]

@@ -7,14 +7,12 @@ own: registered tails and settings of one query are invisible to others, and que
 from __future__ import annotations
 
 import json
-import signal
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import duckdb
@@ -29,6 +27,7 @@ from millpond.query.binding.uses import Use
 from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
 from millpond.query.instant import at_instant
+from millpond.query.interrupt import interruptible
 from millpond.query.limits import collect, limit_error, limit_memory, query_memory
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, as_now, through_window, united
@@ -46,7 +45,6 @@ _MISUNDERSTOOD = (
     duckdb.ParserException,
     duckdb.NotImplementedException,
 )
-_REPEAT = 0.05  # seconds between two interrupts of one query
 _FEW_GROUPS = 0.5  # below this share of a file's row groups, read just those
 
 
@@ -100,16 +98,24 @@ class Local(ProcessBound):
         self, plan: Plan, *, profile: bool = False, deadline: Deadline | None = None, most: int | None = None
     ) -> Answer:
         """Answer a planned query. `deadline` can end it; a result of more than `most` bytes is an error."""
-        assert plan.text is not None
         cursor = self._cursor(plan.bound.functions)
-        try:
+        return interruptible(lambda: self._run(cursor, plan, profile, deadline, most), cursor.interrupt)
+
+    def _run(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        plan: Plan,
+        profile: bool,
+        deadline: Deadline | None,
+        most: int | None,
+    ) -> Answer:
+        assert plan.text is not None
+        with closing(cursor):
             parts = []
             for name, use in plan.bound.uses.items():
                 parts.append(f"{name} AS NOT MATERIALIZED ({self._relation(cursor, plan, use)})")
             text = with_relations(parts, at_instant(plan.text, plan.instant))
             return self._execute(cursor, text, profile, deadline, most)
-        finally:
-            cursor.close()
 
     def _cursor(self, functions: Mapping[str, Function]) -> duckdb.DuckDBPyConnection:
         with self._lock:
@@ -125,12 +131,14 @@ class Local(ProcessBound):
     ) -> pa.Table:
         """Run DuckDB SQL over Arrow tables. `deadline` can end it."""
         cursor = self._cursor(functions)
-        try:
-            for name, rows in tables.items():
-                cursor.register(name, rows)
-            return self._execute(cursor, text, False, deadline).rows
-        finally:
-            cursor.close()
+
+        def run() -> pa.Table:
+            with closing(cursor):
+                for name, rows in tables.items():
+                    cursor.register(name, rows)
+                return self._execute(cursor, text, False, deadline).rows
+
+        return interruptible(run, cursor.interrupt)
 
     def _execute(
         self,
@@ -142,7 +150,7 @@ class Local(ProcessBound):
     ) -> Answer:
         guard = deadline.guard(cursor) if deadline is not None else nullcontext()
         try:
-            with _interruptible(cursor), guard:
+            with guard:
                 if not profile:
                     relation = cursor.sql(text)
                     return Answer(relation.to_arrow_table() if most is None else collect(relation, most))
@@ -201,46 +209,6 @@ class Local(ProcessBound):
             cursor.register(f"{use.name}_tail", tail)
             parts.append(f"SELECT * FROM {use.name}_tail")
         return through_window(use, united(parts), given.now, DUCKDB, given.snapshot.since, given.upto, given.below)
-
-
-@contextmanager
-def _interruptible(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let Ctrl-C end the query under way at once, as a KeyboardInterrupt.
-
-    DuckDB by itself notices that a handler raised, but then often runs the query to its end, and raises a RuntimeError. An
-    interrupt that comes while a query is being prepared is forgotten, so it is repeated until the query has ended.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    raised: list[BaseException] = []
-    ended = threading.Event()
-
-    def repeat() -> None:
-        while not ended.is_set():
-            with suppress(duckdb.Error):
-                cursor.interrupt()
-            ended.wait(_REPEAT)
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        try:
-            before(number, frame)
-        except BaseException as error:
-            raised.append(error)
-            threading.Thread(target=repeat, name="millpond-interrupt", daemon=True).start()
-            raise
-
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    except Exception:
-        if raised:
-            raise raised[0] from None
-        raise
-    finally:
-        ended.set()
-        signal.signal(signal.SIGINT, before)
 
 
 def with_relations(parts: list[str], text: str) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -84,6 +84,16 @@ def written_out(sql: str, parameters: Parameters | None) -> str:
         pieces += [sql[place : span.start], f" {text} "]
         place = span.end
     return "".join([*pieces, sql[place:]])
+
+
+def check_lists(sql: str, lists: Iterable[Sequence[Any]]) -> None:
+    """Raise if one of many lists of values does not fit the marks of a text, by number and types."""
+    tokens = tokenize(sql)
+    marks = list(marks_in(tokens))
+    for given in lists:
+        for mark, value in zip(marks, _values(sql, tokens, marks, given), strict=True):
+            if not isinstance(value, str) and _text(value) is None:
+                raise _no_parameter(sql, tokens, mark, value)
 
 
 def _quoted(text: str) -> str:
@@ -211,6 +221,8 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
+        if abs(value) >= 10**_MOST_DIGITS:
+            return None
         return str(int(value)) if value != _LEAST_BIGINT else f"CAST('{_LEAST_BIGINT}' AS BIGINT)"
     if isinstance(value, float):
         if not math.isfinite(value):

@@ -28,14 +28,19 @@ class Visit:
     def parse(cls, text: str) -> Visit:
         """What `str` made a text of."""
         try:
-            found = {str(folder): (time, int(position)) for folder, (time, position) in json.loads(text).items()}
-            if not all(time is None or type(time) is int for time, _ in found.values()):
-                raise ValueError("a time is a whole number")
-        except (ValueError, TypeError, AttributeError) as error:
+            found = {str(folder): (time, position) for folder, (time, position) in json.loads(text).items()}
+            for time, position in found.values():
+                if not (time is None or is_bigint(time)) or not is_bigint(position):
+                    raise ValueError("times and positions are whole numbers")
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise TypeMismatch(
                 f"{brief(text)} is no earlier visit", hint="Give `visit` of an answer, as it was."
             ) from error
         return cls({f: t for f, (t, _) in found.items()}, {f: p for f, (_, p) in found.items()})
+
+
+def is_bigint(value: object) -> bool:
+    return type(value) is int and -(2**63) <= value < 2**63
 
 
 class Answer(Result):

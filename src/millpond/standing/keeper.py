@@ -422,8 +422,9 @@ class KeptTable:
 
     @property
     def bytes(self) -> int:
-        trees = sum(grown.tree.bytes for grown in list(self._trees.values()))
-        return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees
+        with self.lock:  # the index is put in order first
+            trees = sum(grown.tree.bytes for grown in self._trees.values())
+            return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees
 
 
 @lru_cache(maxsize=64)

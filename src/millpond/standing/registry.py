@@ -32,8 +32,9 @@ from pathlib import Path
 from typing import Any
 
 from millpond.anchor import Anchor
-from millpond.durable import disk_errors, make_folder, sync_folder, write_file
-from millpond.errors import CatalogError, CorruptBlock, PondError, UnknownName
+from millpond.durable import disk_errors, make_folder, write_file
+from millpond.errors import CatalogError, CorruptBlock, PondError, TypeMismatch, UnknownName, brief
+from millpond.sql.statements import KEEPS
 from millpond.standing.definition import StandingQuery
 
 FOLDER = "standing"
@@ -71,10 +72,15 @@ class Registry:
 
     def all(self) -> list[StandingQuery]:
         with self._lock:
+            self._check()
             return list(self._queries.values())
 
     def find(self, query: str | int) -> StandingQuery:
         """The query of that name or number."""
+        if not isinstance(query, str | int) or isinstance(query, bool):
+            raise TypeMismatch(
+                f"{brief(query)} is no standing query", hint="Give the id of a handle, or the name of a query."
+            )
         with self._lock:
             self._check()
             number = query if isinstance(query, int) else self._names.get(query.lower())
@@ -85,7 +91,9 @@ class Registry:
         if isinstance(query, int):
             dropped = 0 < query < self._next
             raise UnknownName(
-                "standing query", str(query), hint="It was dropped." if dropped else "SHOW STANDING QUERIES lists them."
+                "standing query",
+                brief(query),
+                hint="It was dropped." if dropped else "SHOW STANDING QUERIES lists them.",
             )
         raise UnknownName("standing query", query, names)
 
@@ -131,7 +139,10 @@ class Registry:
             make_folder(self._folder)
             self._rewrite(0, ())
         with disk_errors(self._path):
-            handle = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                handle = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            except FileNotFoundError as error:
+                raise _damaged(self._path, "It is gone") from error
             try:
                 os.ftruncate(handle, self._read)
                 view, place = memoryview(data), self._read
@@ -181,19 +192,19 @@ class Registry:
         came: list[StandingQuery] = []
         went: list[StandingQuery] = []
         anew, data = self._news()
-        if anew:
-            went = list(self._queries.values())
-            self._queries, self._names = {}, {}
-            first = next(_lines(data, self._path))
-            self._rewrites, self._next = first["rewrites"], first["next"]
-            self._read = data.index(b"\n") + 1
-            data = data[self._read :]
         end = data.rfind(b"\n") + 1
-        if end:
-            came, gone = self._apply(list(_lines(data[:end], self._path)))
-            self._read += end
-            kept = {q.number: q for q in came}
-            went = [q for q in [*went, *gone] if kept.get(q.number) != q]
+        with _as_damage(self._path):
+            lines = list(_lines(data[:end], self._path))
+            if anew:
+                went = list(self._queries.values())
+                self._queries, self._names = {}, {}
+                self._rewrites, self._next = map(int, (lines[0]["rewrites"], lines[0]["next"]))
+                self._read = 0
+                del lines[0]
+            came, gone = self._apply(lines)
+        self._read += end
+        kept = {q.number: q for q in came}
+        went = [q for q in [*went, *gone] if kept.get(q.number) != q]
         if noted is not None and (noted["rewrites"], noted["bytes"]) > (self._rewrites or 0, self._read):
             raise CorruptBlock(
                 "the end of the journal of standing queries is missing",
@@ -231,11 +242,13 @@ class Registry:
                     went.append(query)
                 continue
             for query in _registered(line):
+                if query.number in self._queries or query.name in self._names:
+                    raise ValueError(f"query {query.number} is registered twice")
                 self._queries[query.number] = query
                 if query.name is not None:
                     self._names[query.name] = query.number
                 came.append(query)
-                self._next = query.number + 1
+                self._next = max(self._next, query.number + 1)  # a rewritten journal begins with one that is greater
         return came, went
 
     def _tell(self, came: Sequence[StandingQuery], went: Sequence[StandingQuery]) -> None:
@@ -252,13 +265,14 @@ class Registry:
     def _rewrite(self, rewrites: int, lines: Iterable[Mapping[str, Any]]) -> None:
         data = b"".join(map(_line, [{"rewrites": rewrites, "next": self._next}, *lines]))
         write_file(self._path, data)
-        sync_folder(self._folder)
         self._rewrites, self._read = rewrites, len(data)
         self._seen = None
         self._note()
 
     def _note(self) -> None:
-        self._anchor.note(rewrites=self._rewrites or 0, bytes=self._read)
+        """Note how far the journal has come. What is in it is durable already: if no note can be made, its end is not watched."""
+        with contextlib.suppress(PondError):
+            self._anchor.note(rewrites=self._rewrites or 0, bytes=self._read)
 
 
 def _line(data: Mapping[str, Any]) -> bytes:
@@ -267,25 +281,36 @@ def _line(data: Mapping[str, Any]) -> bytes:
 
 
 def _lines(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a journal. Each has its line end: what a crash left unfinished is not among them."""
-    for line in data.splitlines(keepends=True):
-        check, _, text = line.removesuffix(b"\n").partition(b" ")
-        if not line.endswith(b"\n"):
-            return
+    """The lines of a part of a journal that ends with a line end: what a crash left unfinished is not in it."""
+    for line in data.split(b"\n")[:-1]:  # and not at any other character that may end lines
+        check, _, text = line.partition(b" ")
         if check != b"%08x" % zlib.crc32(text):
-            raise CorruptBlock(
-                "the journal of standing queries is damaged",
-                detail=f"{path}: a line does not match its checksum.",
-                hint="Restore it from a copy.",
-            )
+            raise _damaged(path, "A line does not match its checksum")
         yield json.loads(text)
 
 
+@contextlib.contextmanager
+def _as_damage(path: Path) -> Iterator[None]:
+    """Lines that match their checksum and say what cannot be are damage too, or are of another version."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _damaged(path, f"A line makes no sense ({type(error).__name__}: {error})") from error
+
+
+def _damaged(path: Path, what: str) -> CorruptBlock:
+    return CorruptBlock(
+        "the journal of standing queries is damaged", detail=f"{path}: {what}.", hint="Restore it from a copy."
+    )
+
+
 def _registered(line: Mapping[str, Any]) -> Iterator[StandingQuery]:
-    reads = tuple((name, folder) for name, folder in line["reads"])
-    number, text, keep = line["register"], line["text"], line["keep"]
+    reads = tuple((str(name), str(folder)) for name, folder in line["reads"])
+    number, text, keep, name = line["register"], line["text"], line["keep"], line.get("name")
+    if not (type(number) is int and isinstance(text, str) and keep in KEEPS and isinstance(name, str | None)):
+        raise ValueError("a query is registered by a number and texts")
     if "each" not in line:
-        yield StandingQuery(number, line.get("name"), text, keep, reads)
+        yield StandingQuery(number, name, text, keep, reads)
         return
     for place, values in enumerate(line["each"]):
         yield StandingQuery(number + place, None, text, keep, reads, tuple(map(_from_json, values)))

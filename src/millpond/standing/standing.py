@@ -144,6 +144,7 @@ class StandingQueries:
             entries = table.add(predicates, part.use.window, always=queries[0].keep != "auto")
             for query, entry in zip(queries, entries, strict=True):
                 self._entered[query.number] = table, entry, part.use.window
+        self.shrink()
 
     def _leave(self, number: int) -> None:
         found = self._entered.pop(number, None)

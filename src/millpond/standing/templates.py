@@ -2,12 +2,12 @@
 
 The text is read once, with marks of our own in place of the values, and the places where the marks come out in its predicate are
 noted. The predicate of a query is then that one with its values in these places. A sample of the queries is read in full and
-compared; where anything differs, every text is read.
+compared; where anything differs, every text is read, up to the first of which an index can find nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,19 +21,33 @@ _SAMPLE = 16
 _NUMBER = 7_310_000_001  # marks are numbers and texts that nobody writes
 
 
-def predicates_of(read: Read, values: Sequence[Sequence[Any]]) -> list[Predicate | None]:
-    """The predicate of each query."""
-    make = _made(read, values)
-    if make is None:
-        return [read(each) for each in values]
-    return [make(each) for each in values]
+def predicates_of(read: Read, values: Sequence[Sequence[Any]]) -> list[Predicate] | None:
+    """The predicate of each query; None if one has none. Values of other types make another predicate."""
+    found: dict[int, Predicate] = {}
+    for places in _by_types(values):
+        alike = [values[place] for place in places]
+        make = _made(read, alike)
+        for place, each in zip(places, alike, strict=True):
+            predicate = (make or read)(each)
+            if predicate is None:
+                return None
+            found[place] = predicate
+    return [found[place] for place in range(len(values))]
+
+
+def _by_types(values: Sequence[Sequence[Any]]) -> Iterable[list[int]]:
+    """The places of lists of values that are of the same types."""
+    groups: dict[tuple[type, ...], list[int]] = {}
+    for place, each in enumerate(values):
+        groups.setdefault(tuple(map(type, each)), []).append(place)
+    return groups.values()
 
 
 def _made(read: Read, values: Sequence[Sequence[Any]]) -> Make | None:
-    """Makes the predicate of a query of its values; None if it has to be read."""
+    """Makes the predicate of a query of its values, which have the same types; None if it has to be read."""
     if len(values) < 2 * _SAMPLE:
         return None
-    marks = _marks(values)
+    marks = _marks(values[0])
     if marks is None:
         return None
     pattern = read(marks)
@@ -48,13 +62,11 @@ def _made(read: Read, values: Sequence[Sequence[Any]]) -> Make | None:
     return make if all(read(each) == make(each) for each in sample) else None
 
 
-def _marks(values: Sequence[Sequence[Any]]) -> list[Any] | None:
-    """A value of the same kind for each place; None if kinds differ between the queries."""
+def _marks(values: Sequence[Any]) -> list[Any] | None:
+    """A value of the same type for each; None if one has a type for which there is none."""
     marks: list[Any] = []
-    for place, kinds in enumerate(zip(*(map(type, each) for each in values), strict=True)):
-        if len(set(kinds)) > 1:
-            return None
-        kind = kinds[0]
+    for place, value in enumerate(values):
+        kind = type(value)
         if kind is int:
             marks.append(_NUMBER + place)
         elif kind is str:

@@ -24,7 +24,7 @@ from millpond.query.clauses import Refusal
 from millpond.query.plan import Fetched, Plan, Tiers, make_plan
 from millpond.result import Result
 from millpond.sql import statements as st
-from millpond.sql.parameters import written_out
+from millpond.sql.parameters import check_lists, written_out
 from millpond.sql.parser import read_standing
 from millpond.standing.answer import Answer, Visit
 from millpond.standing.definition import StandingQuery
@@ -34,7 +34,7 @@ from millpond.standing.selecting import Found, Moment, Uncovered, ask_tree, sele
 from millpond.standing.standing import Serving
 from millpond.standing.templates import predicates_of
 from millpond.standing.text import bound_query, check_still_there, matching_rows, reads_of
-from millpond.statements.ask import ask, deadline_of, while_it_is_there
+from millpond.statements.ask import ask, deadline_of, while_it_is_there, within
 from millpond.system.registry import SystemShelf, system_tables
 
 if TYPE_CHECKING:
@@ -65,8 +65,11 @@ def register(
     """Register a query from Python."""
     workspace.own()
     check_keep(keep)
-    text = written_out(text, parameters)
-    return _register(workspace, name, read_standing(text), keep, text)
+    if name is not None and not (isinstance(name, str) and name):
+        raise TypeMismatch(f"the name of a standing query is a text, not {brief(name)}")
+    with within(deadline_of(workspace)):
+        text = written_out(text, parameters)
+        return _register(workspace, name, read_standing(text), keep, text)
 
 
 def register_each(
@@ -75,9 +78,15 @@ def register_each(
     """Register a query for each list of values."""
     workspace.own()
     check_keep(keep)
+    if not isinstance(parameters, Sequence) or isinstance(parameters, str | bytes):
+        raise TypeMismatch(
+            f"many queries take a list of lists of values, not {brief(parameters)}",
+            hint='Give a list for each query: [("A", 20), ("B", 40)].',
+        )
     if not parameters:
         return []
     values = [_listed(each) for each in parameters]
+    check_lists(text, values)
     catalog, standing = workspace.catalog, workspace.standing
 
     def bound_with(each: Sequence[Any]) -> Bound:
@@ -89,12 +98,13 @@ def register_each(
         return found.parts[0].predicate if not isinstance(found, Refusal) and found.single else None
 
     folders = frozenset(t.folder for t in catalog.streaming.values())
-    first = bound_with(values[0])
-    served = serve(first, folders)
-    predicates = predicates_of(read, values) if not isinstance(served, Refusal) and served.single else []
+    with within(deadline_of(workspace)):
+        first = bound_with(values[0])
+        served = serve(first, folders)
+        predicates = predicates_of(read, values) if not isinstance(served, Refusal) and served.single else None
     queries = standing.registry.register_each(text, values, keep, reads_of(first))
-    if not isinstance(served, Refusal) and keep != "nothing" and predicates and None not in predicates:
-        standing.enter(queries, served, [predicate for predicate in predicates if predicate is not None])
+    if not isinstance(served, Refusal) and keep != "nothing" and predicates is not None:
+        standing.enter(queries, served, predicates)
     return queries
 
 
@@ -241,7 +251,7 @@ class HandleAccess:
         workspace = self._workspace
         workspace.check_open()
         workspace.refresh()
-        with disk_errors(workspace.folder):
+        with disk_errors(workspace.folder), within(deadline_of(workspace)):
             return answer(workspace, self._known(query), _moment(as_of), visit)
 
     def difference(self, rows: pa.Table, without: pa.Table) -> pa.Table:
@@ -256,7 +266,8 @@ class HandleAccess:
             LEFT JOIN (SELECT {listed}, count(*) AS often FROM other_rows GROUP BY {listed}) AS o ON {same}
             WHERE nth > coalesce(often, 0) ORDER BY place"""
         relations = {"given_rows": given, "other_rows": without.rename_columns(names)}
-        return rows.take(self._workspace.local.run_over(text, relations, {}).column("place"))
+        deadline = deadline_of(self._workspace)
+        return rows.take(self._workspace.local.run_over(text, relations, {}, deadline).column("place"))
 
     def drop(self, query: StandingQuery) -> None:
         self._workspace.check_open()
@@ -266,7 +277,8 @@ class HandleAccess:
     def explain(self, query: StandingQuery) -> Result:
         self._workspace.check_open()
         self._workspace.refresh()
-        return explained(self._workspace, self._known(query))
+        with within(deadline_of(self._workspace)):
+            return explained(self._workspace, self._known(query))
 
     def _known(self, query: StandingQuery) -> StandingQuery:
         return self._workspace.standing.registry.find(query.number)

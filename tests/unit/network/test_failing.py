@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import millpond
+from millpond.network.buffers.keyed_rows import KeyedRows
 from millpond.network.strategies.rows import RowStrategy
 
 TABLE = "CREATE STREAMING TABLE p (vid INT, spd INT, seg INT, big BIGINT, t BIGINT) TIMESTAMP BY t SHARD BY vid"
@@ -183,3 +184,38 @@ def test_a_query_that_cannot_begin_does_not_stop_the_others(tmp_path: Path, sql:
         fill(db, 5, 6)
         assert state(db, "a_bad") == ("running", None)
         assert len(db.resume("a_bad").fetch()) > 0
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (MemoryError(), "there is not enough memory for an evaluation"),
+        (ValueError("of ours"), 'internal error in an evaluation of query "bad"'),
+    ],
+)
+def test_a_query_whose_windows_cannot_be_filled_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, problem: str
+) -> None:
+    """Such a query made every statement of the pond fail."""
+    filling = KeyedRows.fill
+
+    def fill(self: KeyedRows, rows: Any) -> None:
+        if self.k == 7:
+            raise error
+        filling(self, rows)
+
+    monkeypatch.setattr(KeyedRows, "fill", fill)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql(TABLE.replace("SHARD BY vid", ""))
+        db.append("p", rows(1))
+        db.append("p", rows(2))
+        db.sql("CREATE CONTINUOUS QUERY good AS SELECT vid, PREV(spd) AS p FROM p [vid ROWS 2] SAMPLE REALTIME")
+        with pytest.raises(millpond.CatalogError, match="cannot begin") as refused:
+            db.sql(
+                "CREATE CONTINUOUS QUERY bad AS SELECT vid, COUNT(*) AS n FROM p [vid ROWS 7] GROUP BY vid SAMPLE REALTIME"
+            )
+        assert (refused.value.detail or "").startswith(problem)
+        db.append("p", rows(3))
+        db.tick()
+        assert [row[0] for row in db.sql("SHOW CONTINUOUS QUERIES").rows()] == ["good"]
+        assert state(db, "good") == ("running", None)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millpond.network.buffers import keyed_rows
 from millpond.network.buffers.neighbours import Neighbours
 from millpond.network.time.inlet import Inlet
 
@@ -17,6 +20,14 @@ Row = tuple[int, int, int]  # key, value (also the row number), time
 # Keys and times of rows, in order of arrival; where steps end.
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12)), max_size=30)
 ENDS = st.lists(st.integers(1, 13), max_size=4).map(lambda ends: [*sorted(set(ends)), 14])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def little_room() -> Iterator[None]:
+    """So that slots are widened often."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyed_rows, "_FIRST_ROOM", 1)
+        yield
 
 
 def steps(given_rows: list[tuple[int, int]], ends: list[int], k: int) -> list[tuple[int, Neighbours, Inlet, int]]:
@@ -127,3 +138,14 @@ def test_asked_again_for_the_same_step_it_gives_the_same(rows: list[tuple[int, i
         assert window.advance(inlet, begin, end) is window.advance(inlet, begin, end)
         assert window.stands_at(end - 1)
         assert window.stands_at(begin - 1)
+
+
+@pytest.mark.parametrize("k", [10**10, 2**63 - 1])
+def test_a_window_of_very_many_rows_takes_memory_for_those_that_there_are(k: int) -> None:
+    window = keyed_rows.KeyedRows(SCHEMA, "t", ["key"], k)
+    for t in range(50):
+        numbers = pa.array([3 * t, 3 * t + 1, 3 * t + 2])
+        window.take_in(pa.table([pa.array([t % 3, 0, 7]), numbers, pa.array([t] * 3), numbers], schema=SCHEMA))
+    assert window.rows == 150
+    assert window.bytes < 10_000_000
+    assert window.content().num_rows == 150

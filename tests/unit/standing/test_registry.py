@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -61,6 +63,19 @@ def test_numbers_are_never_given_twice(tmp_path: Path) -> None:
     assert writer(tmp_path).register(None, "SELECT 1", "auto", READS).number == 4
 
 
+def test_numbers_of_dropped_queries_are_not_given_again_after_the_journal_was_rewritten(tmp_path: Path) -> None:
+    """A client that remembers one would be given the query of another."""
+    first = writer(tmp_path)
+    first.register("kept", "SELECT 1", "auto", READS)
+    first.drop(q.number for q in first.register_each("SELECT ?", [[n] for n in range(50)], "auto", READS))
+    for _ in range(600):
+        first.drop([first.register(None, "SELECT 1", "auto", READS).number])
+    size = (tmp_path / FOLDER / FILE).stat().st_size
+    writer(tmp_path)
+    assert (tmp_path / FOLDER / FILE).stat().st_size < size / 100
+    assert writer(tmp_path).register(None, "SELECT 1", "auto", READS).number == 652
+
+
 def test_a_journal_of_dropped_queries_is_rewritten_and_readers_notice(tmp_path: Path) -> None:
     first = writer(tmp_path)
     kept = first.register("kept", "SELECT 1", "auto", READS)
@@ -86,14 +101,86 @@ def test_an_unfinished_line_is_what_a_crash_left(tmp_path: Path) -> None:
 
 
 def test_every_flipped_bit_is_told(tmp_path: Path) -> None:
+    """Some make a character at which texts end a line: a flipped "-" hid all queries behind it."""
     first = writer(tmp_path)
-    first.register("kept", "SELECT 1", "auto", READS)
+    first.register("kept-1", "SELECT 1 -- J*M", "auto", READS)
+    first.drop([first.register("gone", "SELECT 1", "auto", READS).number])
     path = tmp_path / FOLDER / FILE
     whole = path.read_bytes()
-    for place in range(len(whole) - 1):  # the last line end can look like an unfinished line, and the anchor tells
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        with pytest.raises(CorruptBlock):
-            reader(tmp_path).find("kept")
+    for place in range(len(whole)):
+        for bit in range(8):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+            damaged = reader(tmp_path)
+            with pytest.raises(CorruptBlock):
+                damaged.find("kept-1")
+            with pytest.raises(CorruptBlock):
+                damaged.all()
+
+
+REGISTERED = {"register": 9, "text": "SELECT 1", "keep": "auto", "reads": [["quotes", "quotes-0"]]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {},
+        [],
+        7,
+        None,
+        {"drop": [99]},
+        {"drop": 7},
+        {"register": 9},
+        {**REGISTERED, "register": "9"},
+        {**REGISTERED, "register": 1},
+        {**REGISTERED, "text": None},
+        {**REGISTERED, "keep": "all"},
+        {**REGISTERED, "name": "kept"},
+        {**REGISTERED, "name": 5},
+        {**REGISTERED, "reads": [["quotes"]]},
+        {**REGISTERED, "each": 7},
+        {**REGISTERED, "each": [[{"date": "never"}]]},
+        {**REGISTERED, "each": [[{"pickle": "x"}]]},
+    ],
+)
+@pytest.mark.parametrize("first", [False, True])
+def test_a_line_that_makes_no_sense_is_damage(tmp_path: Path, line: Any, first: bool) -> None:
+    """Whoever wrote it: it is not read as anything, and raises nothing else."""
+    registry = writer(tmp_path)
+    registry.register("kept", "SELECT 1", "auto", READS)
+    path = tmp_path / FOLDER / FILE
+    text = json.dumps(line).encode()
+    foreign = b"%08x %s\n" % (zlib.crc32(text), text)
+    path.write_bytes(foreign + path.read_bytes() if first else path.read_bytes() + foreign)
+    for damaged in (reader(tmp_path), writer(tmp_path)):
+        with pytest.raises(CorruptBlock, match="the journal of standing queries is damaged"):
+            damaged.find("kept")
+    with pytest.raises(CorruptBlock):
+        writer(tmp_path).register("new", "SELECT 1", "auto", READS)
+
+
+def test_a_journal_that_is_deleted_under_its_writer_is_told(tmp_path: Path) -> None:
+    registry = writer(tmp_path)
+    registry.register("kept", "SELECT 1", "auto", READS)
+    (tmp_path / FOLDER / FILE).unlink()
+    with pytest.raises(CorruptBlock, match="the journal of standing queries is damaged"):
+        registry.register("new", "SELECT 1", "auto", READS)
+
+
+def test_killed_at_any_byte_of_a_line(tmp_path: Path) -> None:
+    """The line is there or not; the next one is whole either way."""
+    first = writer(tmp_path)
+    first.register("kept", "SELECT 1", "auto", READS)
+    folder = tmp_path / FOLDER
+    journal, anchor = (folder / FILE).read_bytes(), (folder / "queries.anchor").read_bytes()
+    first.register_each("SELECT ?", [["a\r\n\u2028"], [2]], "auto", READS)
+    after = (folder / FILE).read_bytes()
+    for size in range(len(journal), len(after) + 1):
+        (folder / FILE).write_bytes(after[:size])
+        (folder / "queries.anchor").write_bytes(anchor)
+        there = [1, 2, 3] if size == len(after) else [1]
+        assert [q.number for q in reader(tmp_path).all()] == there
+        number = writer(tmp_path).register("next", "SELECT 2", "auto", READS).number
+        assert [q.number for q in reader(tmp_path).all()] == [*there, number]
 
 
 @pytest.mark.parametrize("left", [0, 10, 60])

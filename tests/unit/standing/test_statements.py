@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -272,3 +272,50 @@ def test_a_column_added_later_is_seen(db: millpond.Pond) -> None:
     db.sql("ALTER STREAMING TABLE quotes ADD COLUMN venue STRING")
     db.append("quotes", [("E", 2.0, 1, 660, "X")])
     assert handle.invoke().rows()[0] == ("E", 2.0, 1, "X")
+
+
+BY_PRICE = "SELECT symbol FROM quotes WHERE price < ?"
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda db: db.register(BY_PRICE, [1], name=5), "the name of a standing query is a text, not 5"),
+        (lambda db: db.register(BY_PRICE, [1], name=""), "the name of a standing query is a text, not ''"),
+        (lambda db: db.register(BY_PRICE, [10**5000]), "parameter cannot be <int>"),
+        (lambda db: db.register_many(BY_PRICE, 5), "many queries take a list of lists of values, not 5"),
+        (lambda db: db.register_many(BY_PRICE, [[1], {"a": 1}]), "the values of a query are a list or a tuple"),
+        (lambda db: db.register_many(BY_PRICE, [[1], [1, 2]]), "2 parameters are given, and the statement has 1"),
+        (lambda db: db.register_many(BY_PRICE + " ORDER BY 1 LIMIT 1", [[1], [{"date": "x"}]]), "parameter cannot be"),
+        (lambda db: db.register_many(BY_PRICE + " ORDER BY 1 LIMIT 1", [[1], [object()]]), "parameter cannot be"),
+        (lambda db: db.registered(None), "None is no standing query"),
+        (lambda db: db.registered(1.0), r"1\.0 is no standing query"),
+        (lambda db: db.registered(10**5000), 'standing query "<int>" does not exist'),
+        (lambda db: db.registered("../queries.journal"), "does not exist"),
+        (lambda db: db.register(BY_PRICE, [1]).changes(since="[" * 100_000), "is no earlier visit"),
+        (lambda db: db.register(BY_PRICE, [1]).changes(since='{"quotes-0": [5, 1e999]}'), "is no earlier visit"),
+        (lambda db: db.register(BY_PRICE, [1]).changes(since=f'{{"quotes-0": [{10**40}, 1]}}'), "is no earlier visit"),
+    ],
+)
+def test_what_is_wrong_with_an_argument_is_said(
+    db: millpond.Pond, ask: Callable[[millpond.Pond], object], message: str
+) -> None:
+    before = db.sql("SELECT count(*) FROM millpond.standing_queries WHERE name IS NOT NULL").rows()
+    with pytest.raises(MillpondError, match=message):
+        ask(db)
+    assert db.sql("SELECT count(*) FROM millpond.standing_queries WHERE name IS NOT NULL").rows() == before
+    assert db.sql("SELECT count(*) FROM quotes").rows() == [(3,)]
+
+
+@pytest.mark.parametrize(
+    "name", ["a.b", "it's", 'say "so"', "x\ny", "../../queries", "日本", "7", "\\", "nul\x00", " "]
+)
+def test_any_text_is_a_name(db: millpond.Pond, name: str) -> None:
+    handle = db.register("SELECT symbol FROM quotes WHERE symbol = ?", [name], name=name)
+    assert db.registered(name).id == handle.id
+    assert db.registered(name).invoke().rows() == []
+    assert (name,) in db.sql("SELECT name FROM millpond.standing_queries").rows()
+    if "\x00" not in name:
+        assert db.sql(f"INVOKE `{name}`").rows() == []
+    db.registered(name).drop()
+    assert len(db.sql("SHOW STANDING QUERIES")) == 0

@@ -1,9 +1,9 @@
 """Partitioned windows: the newest k rows of every key, in slots of NumPy arrays.
 
-Idea. A key has a slot, a slot has room for k rows, and a column is one array over all slots. To bring in a batch, the old
-rows of the keys it touches and its new rows are laid out side by side, key after key and in time within a key; there a
-window of k rows is k neighbours, so contents before and after each instant, previous rows, and what goes back into the
-slots are all found by arithmetic on positions. Cost depends on the batch, not on the number of keys.
+Idea. A key has a slot, a slot has room for as many rows as a key has had, at most k, and a column is one array over all
+slots. To bring in a batch, the old rows of the keys it touches and its new rows are laid out side by side, key after key and
+in time within a key; there a window of k rows is k neighbours, so contents before and after each instant, previous rows, and
+what goes back into the slots are all found by arithmetic on positions. Cost depends on the batch, not on the number of keys.
 
 Invariant. Slot s holds the `count[s]` newest rows of its key, right-aligned and in order of (time, row number).
 """
@@ -24,6 +24,7 @@ Any_ = npt.NDArray[np.generic]
 Bools = npt.NDArray[np.bool_]
 
 _FIRST_SLOTS = 1024
+_FIRST_ROOM = 16  # rows of a slot
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NAN = "NaN"  # in a key: to SQL all of them are one value, to Python none equals another
 
@@ -177,9 +178,10 @@ class KeyedRows:
         self.keys = tuple(keys)
         self._time = schema.names.index(time_column)
         self.k = count
+        self._room = min(count, _FIRST_ROOM)  # rows that a slot has room for
         self.slots = KeySlots([schema.field(k).type for k in keys])
         self._count = np.zeros(0, dtype=np.int32)
-        self._values: list[Any_] = [np.zeros((0, count), dtype=_dtype(f.type)) for f in schema]
+        self._values: list[Any_] = [np.zeros((0, self._room), dtype=_dtype(f.type)) for f in schema]
         self._valid: list[Bools | None] = [None for _ in schema]  # None: no NULL has been seen
 
     @property
@@ -194,20 +196,21 @@ class KeyedRows:
     def take_in(self, rows: pa.Table) -> Layout:
         """Bring in rows sorted by (time, row number), all later than those there are."""
         slots = self.slots.find([rows.column(k) for k in self.keys])
-        self._make_room()
+        self._make_slots()
         order = np.argsort(slots, kind="stable")
         by_key = slots[order]
         begins = np.flatnonzero(np.r_[True, by_key[1:] != by_key[:-1]]) if len(order) else np.zeros(0, np.int64)
         touched = by_key[begins]
         there, came = self._count[touched].astype(np.int64), np.diff(np.r_[begins, len(order)])
+        kept = np.minimum(there + came, self.k)
+        self._widen(int(kept.max(initial=0)))
         # Key after key, first the rows that are there, the last ones of the slot, then those that came.
-        old = _Run(np.cumsum(there + came) - there - came, there, touched * self.k + self.k - there)
+        old = _Run(np.cumsum(there + came) - there - came, there, (touched + 1) * self._room - there)
         new = _Run(old.to + there, came, begins)
         old_to, new_to = old.targets(), new.targets()
         sides = (old.sources(), old_to, order, new_to)
         # Of these the last k go back.
-        kept = np.minimum(there + came, self.k)
-        back = _Run(touched * self.k + self.k - kept, kept, new.to + came - kept)
+        back = _Run((touched + 1) * self._room - kept, kept, new.to + came - kept)
         self._count[touched] = kept
         table = self._side_by_side(rows, sides, (back.sources(), back.targets()))
         is_new = np.zeros(len(old_to) + len(new_to), dtype=np.bool_)
@@ -218,7 +221,7 @@ class KeyedRows:
     def fill(self, rows: pa.Table) -> None:
         """Bring in rows of history, sorted by (time, row number). Of a key, those not later than what is there are there."""
         slots = self.slots.find([rows.column(k) for k in self.keys])
-        self._make_room()
+        self._make_slots()
         newest = self._values[self._time][:, -1][slots].astype(np.int64, copy=False)
         moments = _from_arrow(rows.column(self._time))[0].astype(np.int64, copy=False)
         later = (self._count[slots] == 0) | (moments > newest)
@@ -239,12 +242,12 @@ class KeyedRows:
 
     def _places_of(self, slots: Ints) -> Ints:
         """Where the rows of some slots are: the last ones of each."""
-        counts, ends = self._count[slots].astype(np.int64), (slots + 1) * self.k
+        counts, ends = self._count[slots].astype(np.int64), (slots + 1) * self._room
         return _Run(ends, counts, ends - counts).sources()
 
     # -- arrays and Arrow -------------------------------------------------------------------------------------------
 
-    def _make_room(self) -> None:
+    def _make_slots(self) -> None:
         need = self.slots.size
         have = len(self._count)
         if need <= have:
@@ -252,14 +255,30 @@ class KeyedRows:
         size = max(need, 2 * have, _FIRST_SLOTS)
         self._count = np.concatenate([self._count, np.zeros(size - have, dtype=np.int32)])
         for i, values in enumerate(self._values):
-            grown = np.zeros((size, self.k), dtype=values.dtype)
+            grown = np.zeros((size, self._room), dtype=values.dtype)
             grown[:have] = values
             self._values[i] = grown
             valid = self._valid[i]
             if valid is not None:
-                room = np.ones((size, self.k), dtype=np.bool_)
+                room = np.ones((size, self._room), dtype=np.bool_)
                 room[:have] = valid
                 self._valid[i] = room
+
+    def _widen(self, need: int) -> None:
+        """Give each slot room for `need` rows. A window of many rows costs what its keys have, not what it could hold."""
+        if need <= self._room:
+            return
+        before, self._room = self._room, min(self.k, max(need, 2 * self._room))
+        shape = len(self._count), self._room
+        for i, values in enumerate(self._values):
+            wide = np.zeros(shape, dtype=values.dtype)
+            wide[:, -before:] = values
+            self._values[i] = wide
+            valid = self._valid[i]
+            if valid is not None:
+                known = np.ones(shape, dtype=np.bool_)
+                known[:, -before:] = valid
+                self._valid[i] = known
 
     def _values_at(self, column: int, places: Ints) -> Any_:
         found: Any_ = self._values[column].reshape(-1)[places]

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from millpond.arrow import arrow_schema, integers
 from millpond.catalog import INSTANT, ContinuousQuery, StreamingTable
-from millpond.errors import InternalError, MillpondError
+from millpond.errors import EngineError, InternalError, MillpondError
 from millpond.event_time import NEVER, Progress, event_times
 from millpond.network.engine.engine import Engine
 from millpond.network.engine.spark_engine import SparkEngine
@@ -37,6 +37,7 @@ from millpond.network.time.instants import ROW
 from millpond.schema import SEQ, with_seq
 
 _log = logging.getLogger("millpond")
+_NO_MEMORY = "there is not enough memory for an evaluation"
 
 
 class Evaluator:
@@ -61,7 +62,8 @@ class Evaluator:
     # -- the network changes ----------------------------------------------------------------------------------------
 
     def add(self, prepared: Prepared, progress: Progress, held: pa.Table | None = None) -> None:
-        """Take up a query that is to continue at `progress`: its state is filled from history. `held` is the result that it sent
+        """Take up a query that is to continue at `progress`: its state is filled from history. What goes wrong with the query
+        itself is a `MillpondError`, so that it stops alone. `held` is the result that it sent
         last, where that is not what history tells."""
         self.engine.learn(prepared.bound.functions)
         for use in prepared.streams:
@@ -70,8 +72,12 @@ class Evaluator:
         strategy = choose(prepared, held=held is not None).strategy
         try:
             strategy.open(self._context, progress, held)
-        except BaseException:
+        except BaseException as error:
             strategy.close()
+            if isinstance(error, MemoryError):
+                raise EngineError(_NO_MEMORY, hint="Give its windows fewer rows or less time.") from error
+            if isinstance(error, Exception) and not isinstance(error, MillpondError | OSError):
+                raise _internal_error(prepared.query.users_name, error) from error
             raise
         self.strategies[prepared.name] = strategy
 
@@ -169,7 +175,7 @@ class Evaluator:
                     strategy.begin(span[0])
                 found = strategy.advance(*span)
         except (MillpondError, MemoryError) as error:
-            strategy.error = "there is not enough memory for an evaluation"
+            strategy.error = _NO_MEMORY
             if isinstance(error, MillpondError):
                 strategy.fail(error)
             strategy.progress = before  # nothing of this step is sent
