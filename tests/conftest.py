@@ -23,8 +23,9 @@ settings.load_profile("ci")
 # to run before. It gets none, or examples would not be the same each time after all.
 providers._get_local_constants = lambda: providers._local_constants
 
-# A test's Spark lives for seconds: the second compiler would take more of them than it gives back.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+# A test's Spark lives for seconds: the second compiler would take more of them than it gives back. Without it the JVM has room for
+# a fifth of the code only, which is full before the tests are over: what was compiled is then thrown away, and compiled again.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that. Tests of Ctrl-C need it heard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -57,6 +57,15 @@ _SETTINGS = {
     # Bounded history of finished ticks: it would grow for ever otherwise.
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # And of finished jobs and queries, for a console that there is not: by default a thousand plans and 100,000 tasks.
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.liveUpdate.period": "-1",
+    # The parser remembers all that it has read, and for ever. Texts of users are of all kinds: it may take 15 % of the heap.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushRatio": "15",
     # A query reads relations that it is given. Settings and the environment (`${env:HOME}`) must not get into a text, nor may
     # the name of a relation be the path of a file.
     "spark.sql.variable.substitute": "false",
@@ -65,6 +74,15 @@ _SETTINGS = {
     "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
+}
+
+
+# Parts of the heap.
+_PARTS = {
+    # By default it is as large as the heap: a large result would end the JVM instead of the query.
+    "spark.driver.maxResultSize": 2,
+    # Each sort and each aggregation takes a page, however few its rows are: by default 8 MiB of 1 GiB.
+    "spark.buffer.pageSize": 1024,
 }
 
 
@@ -165,8 +183,7 @@ def get_session(
         builder = SparkSession.builder.master(master).appName("millpond").config("spark.driver.memory", memory)
         settings = {**_SETTINGS, **SPARK_SETTINGS}
         settings["spark.sql.shuffle.partitions"] = str(partitions or os.cpu_count() or 2)
-        # By default it is as large as our heap: a large result would end the JVM instead of the query.
-        settings["spark.driver.maxResultSize"] = half_of(memory)
+        settings |= {name: size for name, parts in _PARTS.items() if (size := part_of(memory, parts)) is not None}
         for key, value in settings.items():
             builder = builder.config(key, value)
         before = signal.getsignal(signal.SIGINT)
@@ -260,14 +277,16 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def half_of(memory: str) -> str:
-    """Half of a size of memory in Spark's words; one that is not understood is left to Spark.
+def part_of(memory: str, parts: int) -> str | None:
+    """A part of a size of memory in Spark's words, at least 1 MiB; of one that is not understood none.
 
-    >>> half_of("1g"), half_of("1500m"), half_of("3GB")
-    ('512m', '750m', '1536m')
+    >>> part_of("1g", 2), part_of("1500m", 2), part_of("3GB", 2), part_of("600m", 1024), part_of("much", 2)
+    ('512m', '750m', '1536m', '1m', None)
     """
     match = re.fullmatch(r"(\d+)\s*([mgt])i?b?", memory.strip().lower())
-    return f"{int(match[1]) * {'m': 1, 'g': 1 << 10, 't': 1 << 20}[match[2]] // 2}m" if match else memory
+    if match is None:
+        return None
+    return f"{max(int(match[1]) * {'m': 1, 'g': 1 << 10, 't': 1 << 20}[match[2]] // parts, 1)}m"
 
 
 def took_too_much(error: BaseException) -> bool:

@@ -296,6 +296,12 @@ class MillpondParser(CallParser):
         """sqlglot would log here, for an optimizer hint it cannot read; Spark ignores those too."""
 
 
+_TWO_WORDS_IN_SPARK = frozenset(
+    {"FOREIGN KEY", "PRIMARY KEY", "CONNECT BY", "SIMILAR TO", "SQL SECURITY", "DOUBLE PRECISION", "CHAR VARYING",
+     "CHARACTER VARYING", "ADD ARCHIVE", "ADD ARCHIVES", "ADD FILE", "ADD FILES", "ADD JAR", "ADD JARS"}
+)  # fmt: skip
+
+
 class Millpond(Spark):
     """The sqlglot dialect, also known to sqlglot as "millpond". Writing SQL with it leaves windows out."""
 
@@ -304,6 +310,10 @@ class Millpond(Spark):
         COMMANDS: ClassVar[set[TokenType]] = set()
         # 'it''s': a doubled quote is a quote, as Spark reads it; sqlglot's own Spark dialect drops it.
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+        # What is two words to Spark, such as a column and its alias, is two words.
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            words: kind for words, kind in Spark.Tokenizer.KEYWORDS.items() if words not in _TWO_WORDS_IN_SPARK
+        }
 
     Parser = MillpondParser
     ORIGINAL_NAME_META_KEY = ORIGINAL_NAME
@@ -314,6 +324,7 @@ class Millpond(Spark):
 
 
 DIALECT = Millpond()
+_TWO_WORDS = {words: kind for words, kind in Millpond.Tokenizer.KEYWORDS.items() if " " in words}
 
 
 def tokenize(sql: str) -> list[Token]:
@@ -321,6 +332,8 @@ def tokenize(sql: str) -> list[Token]:
     tokenizer = DIALECT.tokenizer()
     try:
         tokens = tokenizer.tokenize(sql)
+        if "--" in sql or "/*" in sql:
+            tokens = _joined(sql, tokens)
         check_numbers(sql, tokens)
         return tokens
     except TokenError as error:
@@ -331,6 +344,19 @@ def tokenize(sql: str) -> list[Token]:
         closed = isinstance(error.__cause__, TokenError) and not str(error.__cause__).startswith("Missing")
         message = "literal cannot be read" if closed else f"{kind} is never closed"
         raise SqlSyntaxError(message, sql=sql, span=Span(start, len(sql))) from error
+
+
+def _joined(sql: str, tokens: list[Token]) -> list[Token]:
+    """Tokens with `GROUP /* a comment */ BY` as one, which GROUP BY is without the comment."""
+    found: list[Token] = []
+    for token in tokens:
+        words = f"{found[-1].text} {token.text}".upper() if found else ""
+        kind = _TWO_WORDS.get(words)
+        if kind is not None and all(sql[each.start : each.end + 1] == each.text for each in (found[-1], token)):
+            first = found.pop()
+            token = Token(kind, words, first.line, first.col, first.start, token.end)
+        found.append(token)
+    return found
 
 
 def read_tree(sql: str, tokens: list[Token]) -> exp.Expression:

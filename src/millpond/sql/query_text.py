@@ -109,12 +109,20 @@ class QueryText:
             if token.start >= place:
                 gap = self.sql[place : token.start]
                 is_comment = gap.lstrip().startswith(("--", "/*"))
-                pieces += [" " * len(gap) if is_comment else gap, self.sql[token.start : token.end + 1]]
+                pieces += [" " * len(gap) if is_comment else gap, self._words(token)]
                 place = token.end + 1
             elif token.end >= place:
                 pieces.append(self.sql[place : token.end + 1])
                 place = token.end + 1
         return "".join([*pieces, self.sql[place:]])
+
+    def _words(self, token: Token) -> str:
+        """A token as it is written, but for a comment between its two words."""
+        text = self.sql[token.start : token.end + 1]
+        first, _, last = token.text.partition(" ")
+        if token.token_type in VALUES or not last or not ("--" in text or "/*" in text):
+            return text
+        return text[: len(first)] + " " * (len(text) - len(first) - len(last)) + text[-len(last) :]
 
     def _token_at(self, place: int) -> int | None:
         found = bisect_left(self.tokens, place, key=_start)

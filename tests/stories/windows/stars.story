@@ -55,6 +55,22 @@ feed s
 ? SELECT COUNT(DISTINCT *) AS n, COUNT(*) AS m FROM r [ROWS 3]
 : n | m
 2 | 3
+# an alias names the columns that * shows, or all
+? SELECT * FROM r [ROWS 2] AS x(a, b)
+: a | b
+1 | 10
+2 | 20
+? SELECT b, c FROM r [ROWS 1] AS x(a, b, c)
+: b | c
+10 | 3
+? SELECT a, w FROM r [ROWS 1] AS x(a, b) JOIN s [ROWS 2] AS y(a, w) USING (a)
+: a | w
+1 | 7
+! SELECT * FROM r [ROWS 2] AS x(a)
+table "r" has 2 columns, and its alias names 1
+line 1: SELECT * FROM r [ROWS 2] AS x(a)
+                                    ^^^^
+
 ! SELECT * EXCEPT (x) FROM r [ROWS 1]
 column "x" does not exist in this FROM
 line 1: SELECT * EXCEPT (x) FROM r [ROWS 1]

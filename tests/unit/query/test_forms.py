@@ -48,6 +48,10 @@ def pond(tmp_path_factory: pytest.TempPathFactory) -> Iterator[millpond.Pond]:
         # operators
         ("SELECT 2 | 1 & 0, 1 | 2 ^ 3, 1 || 2 * 3", ["(2 | (1 & 0))", "(1 | (2 ^ 3))", "concat(1, (2 * 3))"], [(2, 1, "16")]),
         ("SELECT 1 = 1 IS NULL, NOT 1 = 2", ["((1 = 1) IS NULL)", "(NOT (1 = 2))"], [(False, True)]),
+        # comments between words that are one token without them, and words that are none
+        ("SELECT k FROM m GROUP /* it's */ BY k ORDER -- x\nBY k", ["k"], [(2,), (3,)]),
+        ("SELECT row_number() OVER (PARTITION/**/BY k ORDER /* /* */ */ BY y) AS n FROM m", ["n"], [(1,), (1,)]),
+        ("SELECT double precision, foreign key FROM (SELECT 1 AS double, 2 AS foreign)", ["precision", "key"], [(1, 2)]),
     ],
 )  # fmt: skip
 def test_forms(pond: millpond.Pond, sql: str, names: list[str], rows: list[tuple[object, ...]]) -> None:

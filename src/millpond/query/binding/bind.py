@@ -93,7 +93,7 @@ def bind(
             return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=unsure)
         try:
             with _told_at(query, sql):
-                scopes = traverse_scope(tree) if rename_columns(tree, uses, sql) else scopes
+                scopes = traverse_scope(tree) if rename_columns(tree, uses, changes, sql) else scopes
                 return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, each_row, check)
         except SqlError as error:
             if ours or isinstance(error, UnsupportedSql | SqlSyntaxError) or changes.text is None:

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from millpond.catalog import StreamingTable
 from millpond.errors import SqlSyntaxError, counted
-from millpond.query.binding.texts import MADE_UP_ALIAS
+from millpond.query.binding.texts import MADE_UP_ALIAS, TextChanges
 from millpond.query.binding.uses import Use
 from millpond.sql.dialect import rows_as_query, span_of
 from millpond.sql.query_text import QUERY_TEXT
@@ -85,15 +86,21 @@ def _is_whole(node: exp.Expr) -> bool:
     return isinstance(number, exp.Literal) and not number.is_string and number.name.isdigit()
 
 
-def rename_columns(tree: exp.Expr, uses: Mapping[str, Use], sql: str) -> bool:
-    """Put a query in the place of each table whose alias names its columns. Says whether there was one."""
+def rename_columns(tree: exp.Expr, uses: Mapping[str, Use], changes: TextChanges, sql: str) -> bool:
+    """Put a query in the place of each table whose alias names its columns. Says whether there was one.
+
+    Over a window the alias names the columns that `*` shows there, or all of them.
+    """
     found = [table for table in tree.find_all(exp.Table) if table.name in uses and _names(table)]
     for table in found:
         names, use = _names(table), uses[table.name]
-        if len(names) != len(use.columns.names):
+        own = use.columns.names
+        if use.window is not None and isinstance(use.table, StreamingTable) and len(names) != len(own):
+            own = use.table.explicit.names
+            changes.lost()
+        if len(names) != len(own):
             raise SqlSyntaxError(
-                f'table "{use.table.name}" has {counted(len(use.columns.names), "column")}, '
-                f"and its alias names {len(names)}",
+                f'table "{use.table.name}" has {counted(len(own), "column")}, and its alias names {len(names)}',
                 sql=sql,
                 span=span_of(table.args["alias"]),
             )
@@ -102,7 +109,7 @@ def rename_columns(tree: exp.Expr, uses: Mapping[str, Use], sql: str) -> bool:
         place.set("alias", exp.TableAlias(this=alias.copy()))
         columns: list[exp.Expr] = [
             exp.alias_(exp.column(exp.to_identifier(column, quoted=True), table=alias.copy()), name.copy())
-            for column, name in zip(use.columns.names, names, strict=True)
+            for column, name in zip(own, names, strict=True)
         ]
         inner = exp.Select(expressions=columns, from_=exp.From(this=place))
         table.replace(exp.Subquery(this=inner, alias=exp.TableAlias(this=alias.copy())))
