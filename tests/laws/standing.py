@@ -72,10 +72,13 @@ def newest_first(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda r: (r["t"], r["_seq"]), reverse=True)
 
 
-def some_window(random: random.Random, now: int) -> Window:
-    kind = random.choice(
-        ["sliding", "sliding", "past", "landmark", "snapshot", "open", "rows", "rows before", "all", "numbers"]
-    )
+WINDOWS = ("sliding", "sliding", "past", "landmark", "snapshot", "open", "rows", "rows before", "all", "numbers")
+SLIDING = ("sliding", "past", "open")
+"""Windows that leave old rows behind for good."""
+
+
+def some_window(random: random.Random, now: int, kinds: tuple[str, ...] = WINDOWS) -> Window:
+    kind = random.choice(kinds)
     back, more = random.randint(0, 40), random.randint(0, 20)
     begin = random.randint(max(0, now - 60), now + 5)
     if kind == "sliding":
@@ -191,11 +194,13 @@ def _or(x: bool | None, y: bool | None) -> bool | None:
 # -- queries ----------------------------------------------------------------------------------------------------------
 
 
-def some_query(random: random.Random, now: int, owners: list[tuple[int, str]]) -> Asked:
+def some_query(
+    random: random.Random, now: int, owners: list[tuple[int, str]], windows: tuple[str, ...] = WINDOWS
+) -> Asked:
     kind = random.choice(
         ["select", "select", "select", "computed", "distinct", "aggregate", "grouped", "join", "standard", "limit"]
     )
-    window = some_window(random, now)
+    window = some_window(random, now, windows)
     text, test = some_condition(random, "r")
     if random.random() < 0.15:
         text, test = "TRUE", lambda r: True
@@ -244,7 +249,7 @@ def some_query(random: random.Random, now: int, owners: list[tuple[int, str]]) -
             f"SELECT r.t, o.owner FROM r JOIN owners o ON r.a = o.a WHERE {text} {window.text}", with_owners, only
         )
     other_text, other = some_condition(random, "q")
-    other_window = some_window(random, now)
+    other_window = some_window(random, now, windows)
     operator, offset = random.choice(["=", "=", "<", ">="]), random.randint(-2, 2)
 
     def joined(found: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
@@ -273,8 +278,9 @@ def aggregates(rows: list[Row]) -> tuple[Any, ...]:
 class Life:
     """A pond that lives through random steps; every answer is compared with the judge's."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, windows: tuple[str, ...] = WINDOWS) -> None:
         self.random = random.Random(seed)
+        self.windows = windows
         self.seed = seed
         self.folder = folder
         self.streams = {"r": Stream("r"), "q": Stream("q")}
@@ -328,7 +334,7 @@ class Life:
             self.db.advance(stream.name, stream.now)
 
     def register(self) -> None:
-        asked = some_query(self.random, self.time, self.owners)
+        asked = some_query(self.random, self.time, self.owners, self.windows)
         keep = self.random.choice(KEEPS)
         self.log.append(f"register {keep} {asked.sql}")
         handle = self.db.register(asked.sql, keep=keep)

@@ -356,14 +356,15 @@ class KeptTable:
     def _publish(self, position: int | None = None, now: int | None = None) -> None:
         """Make what was changed visible. With a position: rows up to it were taken in, and time stands at `now`."""
         before = self.state
-        self.state = State(
-            before.position if position is None else position,
-            self._rows.snapshot,
-            self._matches.snapshot,
-            before.entries if position is not None else dict(self._entries),
-            before.windows
-            if position is None and len(before.windows) == len(self._windows)
-            else self._moved(before, now),
+        same_windows = position is None and len(before.windows) == len(self._windows)
+        self.state = replace(
+            before,
+            position=before.position if position is None else position,
+            rows=self._rows.snapshot,
+            matches=self._matches.snapshot,
+            entries=before.entries if position is not None else dict(self._entries),
+            windows=before.windows if same_windows else self._moved(before, now),
+            trees={key: (grown.tree.snapshot, grown.covered) for key, grown in self._trees.items()},
         )
 
     def _moved(self, before: State, now: int | None) -> dict[int, Ints]:
@@ -393,13 +394,13 @@ class KeptTable:
             if not starts or None in starts:
                 return
             horizon = min(start for start in starts if start is not None)
-            chunks = self._rows.snapshot.chunks
-            old = [chunk.greatest for chunk in chunks if chunk.greatest < horizon]
+            rows = self._rows.snapshot
+            needed = next((chunk.first for chunk in rows.chunks if chunk.greatest >= horizon), rows.below)
+            old = [chunk.greatest for chunk in rows.chunks if chunk.last < needed]
             if not old:
                 return
-            self._rows.drop_older(horizon)
-            left = self._rows.snapshot.chunks
-            self._matches.forget_before(left[0].first if left else self._rows.snapshot.below)
+            self._rows.drop_before(needed)  # and no later chunk: rows that match are held from there on
+            self._matches.forget_before(needed)
             self.state = replace(self.state, floor=max(self.state.floor, *old))
             for grown in self._trees.values():
                 grown.tree.forget_before(horizon)

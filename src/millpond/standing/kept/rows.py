@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from millpond.arrow import integers
 from millpond.event_time import NEVER
 from millpond.predicate.vector import Columns, Filter
 from millpond.schema import SEQ
+from millpond.standing.kept.newest import Run
 
 Ints = npt.NDArray[np.int64]
 
@@ -60,6 +62,11 @@ class Chunk:
     @property
     def size(self) -> int:
         return len(self.seqs)
+
+    @cached_property
+    def by_time(self) -> Run:
+        """The rows in the order of their times. Sorted when somebody asks first."""
+        return Run.of(self.times, self.seqs)
 
     def places(self, seqs: Ints) -> Ints:
         """Where the rows with these numbers stand, all of which lie between the first and the last of the chunk."""
@@ -252,10 +259,6 @@ class RecentRows:
     def drop_before(self, seq: int) -> None:
         """Remove the rows numbered under `seq`."""
         self.thin(seq, _NONE)
-
-    def drop_older(self, time: int) -> None:
-        """Remove the chunks of which every row is earlier than `time`."""
-        self._keep([None if chunk.greatest < time else chunk for chunk in self.snapshot.chunks])
 
     def _thinned(self, chunk: Chunk, below: int, needed: Ints) -> Chunk | None:
         if chunk.first >= below:
