@@ -43,6 +43,8 @@ class Run:
 
     times: Ints
     seqs: Ints
+    last: int
+    """No row has a greater number."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -50,34 +52,35 @@ class Run:
     @classmethod
     def of(cls, times: Ints, seqs: Ints) -> Self:
         """Of rows whose numbers increase."""
+        last = int(seqs[-1]) if len(seqs) else -1
         if (times[1:] >= times[:-1]).all():
-            return cls(times, seqs)
+            return cls(times, seqs, last)
         order = np.argsort(times, kind="stable")
-        return cls(times[order], seqs[order])
+        return cls(times[order], seqs[order], last)
 
     def upto(self, high: int | None, below: int | None) -> Run:
         """The rows with time <= `high` and number < `below`."""
         run = self
         if high is not None and len(run) and run.times[-1] > high:
             end = int(run.times.searchsorted(high, side="right"))
-            run = Run(run.times[:end], run.seqs[:end])
-        if below is not None and len(run) and (run.seqs[-1] >= below or run.seqs.max() >= below):
+            run = Run(run.times[:end], run.seqs[:end], run.last)
+        if below is not None and run.last >= below:
             early = run.seqs < below
-            run = Run(run.times[early], run.seqs[early])
+            run = Run(run.times[early], run.seqs[early], below - 1)
         return run
 
     def later(self, time: int) -> int:
         """How many rows are later than a time."""
-        if not len(self) or self.times[-1] <= time:
+        if not len(self.times) or self.times[-1] <= time:
             return 0
         return len(self) - int(self.times.searchsorted(time, side="right"))
 
 
 def nth_newest(runs: Sequence[Run], n: int) -> Place:
     """The row that exactly n - 1 of all rows are newer than. There are at least `n`, and `n` is at least 1."""
-    runs = [run for run in runs if len(run)]
-    low = _reached([(int(run.times[0]), len(run)) for run in runs], n)
-    high = _reached([(int(run.times[-1]), len(run)) for run in runs], n)
+    runs = [run for run in runs if len(run.times)]
+    low = _reached([(int(run.times[0]), len(run.times)) for run in runs], n)
+    high = _reached([(int(run.times[-1]), len(run.times)) for run in runs], n)
     left = n - sum(len(run) for run in runs if run.times[0] > high)
     near = [run for run in runs if run.times[-1] >= low and run.times[0] <= high]
     if len(near) == 1:
