@@ -55,11 +55,13 @@ class Asked:
     answer: Callable[[dict[str, list[Row]]], list[tuple[Any, ...]]]
     windows: dict[str, Window]
     ordered: bool = False
+    tables: dict[str, str] = field(default_factory=dict)
+    """Of windows that are not of the stream of their name."""
 
     def expected(self, streams: dict[str, Stream], as_of: int | None = None) -> list[tuple[Any, ...]]:
         inside = {}
         for name, window in self.windows.items():
-            stream = streams[name]
+            stream = streams[self.tables.get(name, name)]
             rows = [row for row in stream.rows if as_of is None or row["t"] <= as_of]
             inside[name] = window.holds(rows, stream.now if as_of is None else as_of)
         return self.answer(inside)
@@ -198,7 +200,20 @@ def some_query(
     random: random.Random, now: int, owners: list[tuple[int, str]], windows: tuple[str, ...] = WINDOWS
 ) -> Asked:
     kind = random.choice(
-        ["select", "select", "select", "computed", "distinct", "aggregate", "grouped", "join", "standard", "limit"]
+        [
+            "select",
+            "select",
+            "select",
+            "computed",
+            "distinct",
+            "aggregate",
+            "grouped",
+            "join",
+            "join",
+            "standard",
+            "limit",
+            "three",
+        ]
     )
     window = some_window(random, now, windows)
     text, test = some_condition(random, "r")
@@ -250,16 +265,38 @@ def some_query(
         )
     other_text, other = some_condition(random, "q")
     other_window = some_window(random, now, windows)
-    operator, offset = random.choice(["=", "=", "<", ">="]), random.randint(-2, 2)
+    operator, offset = random.choice(["=", "=", "<", ">=", "<>"]), random.randint(-2, 2)
+    if kind == "three":  # two of them are the same table
+        last = some_window(random, now, windows)
+
+        def chained(found: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
+            pairs = [(x, y) for x in matching(found) for y in found["q"]
+                     if compared(x["a"], operator, None if y["b"] is None else y["b"] + offset)]  # fmt: skip
+            return [
+                (x["t"], y["a"], z["t"], z["s"]) for x, y in pairs for z in found["z"] if compared(y["a"], "=", z["b"])
+            ]
+
+        return Asked(
+            f"SELECT r.t, q.a, z.t AS zt, z.s FROM r [{window.text}] JOIN q [{other_window.text}] ON r.a {operator} q.b + {offset} "
+            f"JOIN r [{last.text}] AS z ON z.b = q.a WHERE {text}",
+            chained,
+            {"r": window, "q": other_window, "z": last},
+            tables={"z": "r"},
+        )
+    if random.random() < 0.5:
+        other_window = window
 
     def joined(found: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
         left, right = matching(found), [r for r in found["q"] if other(r) is True]
         return [(x["t"], x["a"], y["t"], y["b"]) for x in left for y in right
                 if compared(x["a"], operator, None if y["b"] is None else y["b"] + offset)]  # fmt: skip
 
+    select = "SELECT r.t AS rt, r.a, q.t AS qt, q.b FROM r"
+    where = f"WHERE r.a {operator} q.b + {offset} AND ({text}) AND ({other_text})"
     return Asked(
-        f"SELECT r.t AS rt, r.a, q.t AS qt, q.b FROM r [{window.text}], q [{other_window.text}] "
-        f"WHERE r.a {operator} q.b + {offset} AND ({text}) AND ({other_text})",
+        f"{select}, q {where} {window.text}"
+        if other_window is window
+        else f"{select} [{window.text}], q [{other_window.text}] {where}",
         joined,
         {"r": window, "q": other_window},
     )

@@ -33,6 +33,7 @@ from millpond.standing.entry_files import EntryFiles
 from millpond.standing.index.matches import Matches as BatchMatches
 from millpond.standing.index.predicates import PredicateIndex
 from millpond.standing.kept.matches import Matches, MatchRuns
+from millpond.standing.kept.newest import Cut, nth_newest
 from millpond.standing.kept.rows import Complete, RecentRows, Rows
 from millpond.standing.kept.tree import AggregateTree, Tree
 from millpond.standing.work import Batch, Matched, MatchTask
@@ -76,12 +77,22 @@ class Entry:
             return self.covered
         return Complete(max(self.covered.seq, state.rows.complete_from.seq), max(self.covered.after, state.floor))
 
+    def rows_in(self, state: State, from_seq: int = 0, below_seq: int | None = None) -> Ints:
+        """The numbers of the rows of a state that match, in increasing order."""
+        below = state.position if below_seq is None else min(below_seq, state.position)
+        if not self.kept:
+            return state.rows.filter(self.test, None, None, from_seq, below)
+        first = state.rows.chunks[0].first if state.rows.chunks else state.rows.below
+        return state.matches.of(self.number, max(from_seq, first), below)
+
 
 @dataclass(frozen=True)
 class State:
     position: int
     rows: Rows
     matches: Matches
+    now: int | None = None
+    """The time of the table at that position."""
     entries: Mapping[int, Entry] = field(default_factory=dict)
     windows: Mapping[int, Ints] = field(default_factory=dict)
     """By query: the matches not earlier than its window, of queries whose window is applied at each tick."""
@@ -362,6 +373,7 @@ class KeptTable:
             position=before.position if position is None else position,
             rows=self._rows.snapshot,
             matches=self._matches.snapshot,
+            now=before.now if position is None else now,
             entries=before.entries if position is not None else dict(self._entries),
             windows=before.windows if same_windows else self._moved(before, now),
             trees={key: (grown.tree.snapshot, grown.covered) for key, grown in self._trees.items()},
@@ -370,6 +382,7 @@ class KeptTable:
     def _moved(self, before: State, now: int | None) -> dict[int, Ints]:
         """The matches in the windows that are applied at each tick, at the time `now`."""
         rows, matches = self._rows.snapshot, self._matches.snapshot
+        begins = {window: self._begin(window, now) for _, window in self._windows.values()}
         found: dict[int, Ints] = {}
         for query, (entry, window) in self._windows.items():
             known = before.windows.get(query)
@@ -378,9 +391,22 @@ class KeptTable:
             else:
                 new = matches.of(entry, before.position)
                 seqs = np.concatenate([known, new]) if len(new) else known
-            low = window.start(self._table, now) if now is not None else None
-            found[query] = seqs if low is None or not len(seqs) else seqs[rows.times_of(seqs) >= low]
+            if len(seqs) and begins[window] != Cut():
+                seqs = seqs[begins[window].holds(rows.times_of(seqs), seqs)]
+            found[query] = seqs
         return found
+
+    def _begin(self, window: Window, now: int | None) -> Cut:
+        """What a window holds at the time `now` and may hold later."""
+        if now is None:
+            return Cut()
+        low = window.start(self._table, now)
+        if low is not None:
+            return Cut((low, 0))
+        runs = [] if window.rows is None else [c.by_time.upto(now, None) for c in self._rows.snapshot.chunks]
+        if window.rows is None or sum(map(len, runs)) < window.rows:
+            return Cut()
+        return Cut(nth_newest(runs, window.rows))
 
     # -- memory -----------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class Uncovered(Refusal):
 
 
 @dataclass(frozen=True)
-class _Reach:
+class Reach:
     """Which rows a window holds: times from `low` to `high`, places in `cut`, numbers from `first` on and less than `below`."""
 
     low: int | None
@@ -86,6 +86,9 @@ class _Reach:
     cut: Cut
     first: int | None
     below: int
+
+
+_NOTHING = Reach(_END, None, Cut(), None, 0)
 
 
 def select(
@@ -96,13 +99,11 @@ def select(
     rows, fresh = state.rows, _unseen(part, state, prefix)
     if isinstance(fresh, Refusal):
         return fresh
-    reach = _reach(part, rows, fresh, moment)
+    reach = _span(part, rows, fresh, moment)
     if isinstance(reach, Refusal):
         return reach
-    if reach is None:
-        return Found(rows, _NONE, _NONE, fresh.rows.slice(0, 0), _NONE)
     low, high, cut, first, below = reach.low, reach.high, reach.cut, reach.first, reach.below
-    if not _covers(entry.covered_in(state), low, first):
+    if not covers(entry.covered_in(state), low, first):
         return Uncovered("its window begins before what is kept", low=low)
     from_seq = max(first or 0, _first_seq(rows, low))
     if entry.kept:
@@ -136,16 +137,14 @@ def ask_tree(
         return Refusal("it was swapped out")
     if isinstance(fresh, Refusal):
         return fresh
-    reach = _reach(part, state.rows, fresh, moment)
+    reach = _span(part, state.rows, fresh, moment)
     if isinstance(reach, Refusal):
         return reach
     tree, covered = found
-    if reach is None:
-        return tree.ask(high=NEVER)
-    if not _covers(covered, reach.low, None):
+    if not covers(covered, reach.low, None):
         return Uncovered("its window begins before what is kept", low=reach.low)
     also = _tested(entry, fresh, reach)
-    return tree.ask(reach.low, reach.high, moment.below, also, reach.cut)
+    return tree.ask(reach.low, reach.high, reach.below, also, reach.cut)
 
 
 @dataclass(frozen=True)
@@ -167,27 +166,42 @@ def _unseen(part: StreamPart, state: State, prefix: Prefix) -> _Fresh | Refusal:
     return _Fresh(rows, event_times(rows, part.table.time_column) if rows.num_rows else _NONE)
 
 
-def _reach(part: StreamPart, rows: Rows, fresh: _Fresh, moment: Moment) -> _Reach | Refusal | None:
-    """What the window of a stream holds at a moment; None if that is nothing."""
+def reach_of(part: StreamPart, state: State, prefix: Prefix, moment: Moment) -> Reach | Refusal:
+    """What the window of a stream holds at a moment; or why that is not known."""
+    fresh = _unseen(part, state, prefix)
+    return fresh if isinstance(fresh, Refusal) else _span(part, state.rows, fresh, moment)
+
+
+def window_begin(part: StreamPart, state: State) -> int | None:
+    """A time before which the window of a stream holds nothing, from this state on for ever; None if there is none."""
+    if state.now is None:
+        return None
+    reach = _span(part, state.rows, _Fresh(state.rows.schema.empty_table(), _NONE), Moment(state.now))
+    return None if isinstance(reach, Refusal) or reach is _NOTHING else reach.low
+
+
+def _span(part: StreamPart, rows: Rows, fresh: _Fresh, moment: Moment) -> Reach | Refusal:
     table, window = part.table, part.use.window
     most = _END if moment.below is None else moment.below
     if window is None:
-        return _Reach(None, moment.upto, Cut(), None, most)
+        return Reach(None, moment.upto, Cut(), None, most)
     if moment.now is None and window.needs_now:
-        return None
+        return _NOTHING
     low, end = window.start(table, moment.now), window.end(table, moment.now)
     high = end if moment.upto is None else moment.upto if end is None else min(end, moment.upto)
     first, last = window.numbers
     below = most if last is None else min(most, last + 1)
     if window.rows is None and not window.skip:
-        return _Reach(low, high, Cut(), first, below)
+        return Reach(low, high, Cut(), first, below)
     cut = _counted(rows, fresh, window.rows, window.skip, high, moment.below)
-    if cut is None or isinstance(cut, Refusal):
+    if isinstance(cut, Refusal):
         return cut
-    return _Reach(cut.low[0] if cut.low is not None else None, high, cut, first, below)
+    if cut is None:
+        return _NOTHING
+    return Reach(cut.low[0] if cut.low is not None else None, high, cut, first, below)
 
 
-def _covers(covered: Complete, low: int | None, first: int | None) -> bool:
+def covers(covered: Complete, low: int | None, first: int | None) -> bool:
     """Whether all matches from a time on, or from a row number on, are kept."""
     if covered.after == NEVER or (low is not None and low > covered.after):
         return True
@@ -209,7 +223,7 @@ def _first_seq(rows: Rows, low: int | None) -> int:
     return next((chunk.first for chunk in rows.chunks if chunk.greatest >= low), rows.below)
 
 
-def _tested(entry: Entry, fresh: _Fresh, reach: _Reach) -> tuple[pa.Table, Ints]:
+def _tested(entry: Entry, fresh: _Fresh, reach: Reach) -> tuple[pa.Table, Ints]:
     """The rows of the tail that match and lie in the window."""
     if not fresh.rows.num_rows:
         return fresh.rows, fresh.times

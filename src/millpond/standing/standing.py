@@ -27,6 +27,7 @@ from millpond.query.clauses import Refusal
 from millpond.standing.definition import StandingQuery
 from millpond.standing.entry_files import EntryFiles
 from millpond.standing.keeper import KeptTable, MatchPlan
+from millpond.standing.kept_join import KeptJoin
 from millpond.standing.plan import Served, serve
 from millpond.standing.registry import FOLDER, Registry
 from millpond.standing.work import Matched
@@ -60,6 +61,7 @@ class Serving:
     served: Served | Refusal
     tables: tuple[KeptTable, ...] = ()
     entries: tuple[int, ...] = ()
+    join: KeptJoin | None = None
 
     @property
     def windows(self) -> tuple[Window | None, ...]:
@@ -134,7 +136,8 @@ class StandingQueries:
                 table.add_tree(entries[-1], served.aggregated)
             elif query.keep == "complete" and len(served.parts) == 1:
                 table.keep_window(query.number, entries[-1], part.use.window)
-        return Serving(catalog, bound, served, tuple(tables), tuple(entries))
+        join = None if served.join is None else KeptJoin(served.join, served.parts, tables, entries)
+        return Serving(catalog, bound, served, tuple(tables), tuple(entries), join)
 
     def enter(self, queries: Sequence[StandingQuery], served: Served, predicates: Sequence[Predicate]) -> None:
         """Let many queries of one form and window, over one stream, meet rows. The rest is found out when one is asked."""
@@ -182,7 +185,17 @@ class StandingQueries:
         """As a part of a tick in this process: rows accepted so far meet the queries."""
         for kept, table in self._open():
             self._take_in(kept, table)
+        self._settle()
+
+    def _settle(self) -> None:
+        """After all tables have moved on."""
+        for join in self._joins():
+            join.move_on()
         self.shrink()
+
+    def _joins(self) -> list[KeptJoin]:
+        with self._lock:
+            return [serving.join for serving in self._serving.values() if serving.join is not None]
 
     def _take_in(self, kept: KeptTable, table: StreamTable) -> None:
         self._check(kept, kept.take_in(table.prefix()))
@@ -198,7 +211,7 @@ class StandingQueries:
             else:
                 plans.append(plan)
         if not plans:
-            self.shrink()
+            self._settle()
         return plans
 
     def finish(self, plans: Sequence[MatchPlan], paths: Sequence[str]) -> None:
@@ -210,14 +223,14 @@ class StandingQueries:
                 self._check(plan.table, plan.table.take_matched(plan, matched))
                 plan.table.expire(plan.prefix.now)
         if plans:
-            self.shrink()
+            self._settle()
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
     @property
     def bytes(self) -> int:
         """What is kept takes so much memory."""
-        return sum(table.bytes for table in list(self.kept.values()))
+        return sum(table.bytes for table in list(self.kept.values())) + sum(join.bytes for join in self._joins())
 
     def shrink(self) -> None:
         """Keep what is kept within the setting `standing_memory`: thin old rows, then swap out queries not asked for longest."""

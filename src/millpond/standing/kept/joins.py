@@ -18,21 +18,24 @@ import numpy.typing as npt
 
 from millpond.event_time import NEVER
 from millpond.standing.kept.delta import Tuples
+from millpond.standing.kept.newest import Cut
 
 Ints = npt.NDArray[np.int64]
 
 _WHOLE = 1 << 20  # tuples at which a run is left alone
+_UNCUT = Cut()
 _EARLIEST, _LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class StreamWindow:
-    """Rows with `low` <= time <= `high` and `from_seq` <= number < `below_seq`."""
+    """Rows with `low` <= time <= `high` and `from_seq` <= number < `below_seq` that `cut` holds."""
 
     low: int = _EARLIEST
     high: int = _LATEST
     from_seq: int = 0
     below_seq: int = _LATEST
+    cut: Cut = _UNCUT
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Kept:
     def of(self, windows: Sequence[StreamWindow], times_of: Sequence[Callable[[Ints], Ints]] = ()) -> tuple[Ints, ...]:
         """The row numbers, by stream, of the tuples whose rows lie in the windows of their streams.
 
-        `times_of` gives the times of rows of each stream. It is not needed if all windows have the same times.
+        `times_of` gives the times of rows of each stream, NEVER of those that nobody knows any more. It is not needed if all
+        windows have the same times, and none has a cut.
         """
         low = max(min(w.low for w in windows), self.start)
         high = max(w.high for w in windows)
@@ -75,6 +79,10 @@ class Kept:
                     times = times_of[stream](part.seqs[stream][doubtful])
                     outside = doubtful[(times < window.low) | (times > window.high)]
                     part = part.at(np.delete(np.arange(len(part)), outside))
+            for stream, window in enumerate(windows):
+                if window.cut != _UNCUT and len(part):
+                    seqs = part.seqs[stream]
+                    part = part.at(window.cut.holds(times_of[stream](seqs), seqs))
             if len(part):
                 found.append(part)
         return (_merged(found) if found else _nothing(self.streams)).seqs

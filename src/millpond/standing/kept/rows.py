@@ -116,8 +116,7 @@ class Rows:
         """The rows with these numbers, in their order; a number may occur more than once. All of them are held."""
         names = self.schema.names if columns is None else list(columns)
         if len(seqs) > 1 and not (seqs[1:] > seqs[:-1]).all():
-            distinct, inverse = np.unique(seqs, return_inverse=True)
-            return self.take(distinct, columns).combine_chunks().take(pa.array(inverse))
+            return self._scattered(seqs, names)
         schema = self.schema if columns is None else pa.schema([self.schema.field(n) for n in names])
         batches = []
         for chunk, begin, end in self._touched(seqs):
@@ -129,6 +128,16 @@ class Rows:
             else:
                 batches.append(rows.take(pa.array(places)))
         return pa.Table.from_batches(batches, schema)
+
+    def _scattered(self, seqs: Ints, names: Sequence[str]) -> pa.Table:
+        """The rows with these numbers, which stand in any order and may occur more than once."""
+        least, greatest = int(seqs.min()), int(seqs.max())
+        chunks = [c for c in self.chunks if c.last >= least and c.first <= greatest]
+        held = np.concatenate([_NONE, *(c.seqs for c in chunks)])
+        rows = pa.Table.from_batches([c.rows.select(names) for c in chunks], pa.schema(map(self.schema.field, names)))
+        places = seqs - held[0] if held[-1] - held[0] + 1 == len(held) else held.searchsorted(seqs)
+        assert (held[places] == seqs).all(), "a row that is not held"
+        return rows.combine_chunks().take(pa.array(places))
 
     def take_last_first(self, seqs: Ints, columns: Sequence[str]) -> pa.Table:
         """The rows with these numbers, which increase, in the opposite order."""
@@ -147,6 +156,15 @@ class Rows:
             return self.times_of(distinct)[inverse]
         parts = [chunk.times[chunk.places(seqs[begin:end])] for chunk, begin, end in self._touched(seqs)]
         return parts[0] if len(parts) == 1 else np.concatenate([_NONE, *parts])
+
+    def times_where_held(self, seqs: Ints) -> Ints:
+        """The event times of the rows with these numbers, in any order; NEVER where a row is not held."""
+        held = np.concatenate([_NONE, *(chunk.seqs for chunk in self.chunks)])
+        if not len(held):
+            return np.full(len(seqs), NEVER)
+        times = np.concatenate([chunk.times for chunk in self.chunks])
+        places = np.minimum(held.searchsorted(seqs), len(held) - 1)
+        return np.where(held[places] == seqs, times[places], NEVER)
 
     def filter(
         self, test: Filter, low: int | None = None, high: int | None = None, from_seq: int = 0,

@@ -115,7 +115,13 @@ def ints(values: Any) -> Any:
 
 
 def check(
-    snapshot: Tree, held: list[Placed], low: int, high: int, below: int | None, also: list[Placed], cut: Cut | None = None
+    snapshot: Tree,
+    held: list[Placed],
+    low: int,
+    high: int,
+    below: int | None,
+    also: list[Placed],
+    cut: Cut | None = None,
 ) -> None:
     keys, cut = snapshot.shape.keys, cut or Cut()
     inside = [
