@@ -209,13 +209,13 @@ class _View:
         return cls(part, entry, state, prefix, moment, reach)
 
     def window(self, below: int) -> StreamWindow:
-        """The window of rows numbered below `below`."""
+        """The window, for rows that are all numbered below `below`."""
         reach, whole = self.reach, StreamWindow()
         return StreamWindow(
             whole.low if reach.low is None else reach.low,
             whole.high if reach.high is None else reach.high,
             reach.first or 0,
-            min(below, reach.below),
+            whole.below_seq if reach.below >= below else reach.below,
             reach.cut,
         )
 

@@ -135,8 +135,9 @@ class Rows:
         chunks = [c for c in self.chunks if c.last >= least and c.first <= greatest]
         held = np.concatenate([_NONE, *(c.seqs for c in chunks)])
         rows = pa.Table.from_batches([c.rows.select(names) for c in chunks], pa.schema(map(self.schema.field, names)))
-        places = seqs - held[0] if held[-1] - held[0] + 1 == len(held) else held.searchsorted(seqs)
-        assert (held[places] == seqs).all(), "a row that is not held"
+        places = _places(held, seqs)
+        whole = len(held) == held[-1] - held[0] + 1 and least >= held[0] and greatest <= held[-1]
+        assert whole or (held[places] == seqs).all(), "a row that is not held"
         return rows.combine_chunks().take(pa.array(places))
 
     def take_last_first(self, seqs: Ints, columns: Sequence[str]) -> pa.Table:
@@ -163,7 +164,7 @@ class Rows:
         if not len(held):
             return np.full(len(seqs), NEVER)
         times = np.concatenate([chunk.times for chunk in self.chunks])
-        places = np.minimum(held.searchsorted(seqs), len(held) - 1)
+        places = np.clip(_places(held, seqs), 0, len(held) - 1)
         return np.where(held[places] == seqs, times[places], NEVER)
 
     def filter(
@@ -311,6 +312,16 @@ class RecentRows:
                 kept.append([left])
         merged = tuple(_merged(each) if len(each) > 1 else each[0] for each in kept)
         self.snapshot = replace(now, chunks=merged, complete_from=Complete(seq, after))
+
+
+def _places(held: Ints, seqs: Ints) -> Ints:
+    """Where some numbers stand among others, which increase."""
+    places: Ints
+    if held[-1] - held[0] + 1 == len(held):
+        places = seqs - held[0]
+        return places
+    places = held.searchsorted(seqs)
+    return places
 
 
 def _inside(chunk: Chunk, begin: int, end: int, low: int | None, high: int | None) -> npt.NDArray[np.bool_] | None:
