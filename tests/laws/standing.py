@@ -286,13 +286,17 @@ def some_query(
     if random.random() < 0.5:
         other_window = window
 
+    texts = random.random() < 0.3
+
     def joined(found: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
         left, right = matching(found), [r for r in found["q"] if other(r) is True]
         return [(x["t"], x["a"], y["t"], y["b"]) for x in left for y in right
-                if compared(x["a"], operator, None if y["b"] is None else y["b"] + offset)]  # fmt: skip
+                if (compared(x["s"], operator, y["s"]) if texts else
+                    compared(x["a"], operator, None if y["b"] is None else y["b"] + offset))]  # fmt: skip
 
     select = "SELECT r.t AS rt, r.a, q.t AS qt, q.b FROM r"
-    where = f"WHERE r.a {operator} q.b + {offset} AND ({text}) AND ({other_text})"
+    factor = f"r.s {operator} q.s" if texts else f"r.a {operator} q.b + {offset}"
+    where = f"WHERE {factor} AND ({text}) AND ({other_text})"
     return Asked(
         f"{select}, q {where} {window.text}"
         if other_window is window

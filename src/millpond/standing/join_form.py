@@ -18,7 +18,7 @@ from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import column_of, conditions
 from millpond.query.clauses import Refusal, only, selected_columns
 from millpond.schema import BITS, Column
-from millpond.sql.predicates import ColumnOf, read_predicate
+from millpond.sql.predicates import OPERATORS, ColumnOf, read_predicate
 from millpond.standing.kept.delta import JoinFactor
 from millpond.standing.kept.probe import can_compare
 
@@ -106,6 +106,9 @@ def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
 
 
 def _factor(condition: exp.Expr, streams: dict[str, int], uses: Sequence[Use]) -> tuple[JoinFactor, list[Limit]] | None:
+    texts = _texts(condition, streams, uses)
+    if texts is not None:
+        return texts, []
     read = read_predicate(condition, _any_column(streams, uses), overflow=True)
     if not isinstance(read, CompareColumns) or not isinstance(read.offset, int | float):
         return None
@@ -115,6 +118,19 @@ def _factor(condition: exp.Expr, streams: dict[str, int], uses: Sequence[Use]) -
         return None
     factor = JoinFactor(left, left_name, read.operator, right, right_name, read.offset)
     return factor, _limits(condition, [(left, left_name), (right, right_name)], uses)
+
+
+def _texts(condition: exp.Expr, streams: dict[str, int], uses: Sequence[Use]) -> JoinFactor | None:
+    """The comparison of two columns of text, which a predicate of one row does not have."""
+    operator = OPERATORS.get(type(condition))
+    sides = [condition.this.unnest(), condition.expression.unnest()] if operator is not None else []
+    if operator is None or not all(isinstance(side, exp.Column) for side in sides):
+        return None
+    found = list(map(_any_column(streams, uses), sides))
+    if any(column is None or column.type.name != "STRING" for column in found):
+        return None
+    (left, left_name), (right, right_name) = (_place(column.name) for column in found if column is not None)
+    return JoinFactor(left, left_name, operator, right, right_name)
 
 
 def _any_column(streams: dict[str, int], uses: Sequence[Use]) -> ColumnOf:

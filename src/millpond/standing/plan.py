@@ -125,7 +125,7 @@ def _simplest(bound: Bound, parts: tuple[StreamPart, ...], text: str) -> Served:
         form, predicates = found
         exact = [StreamPart(part.use, predicate) for part, predicate in zip(parts, predicates, strict=True)]
         return Served(tuple(exact), text, join=form)
-    refusal = only(tree, "where") or only(tree, "where", "group")
+    refusal = only(tree, "where", "group")
     if refusal is not None:
         return Served(parts, text, not_plain=refusal.reason)
     assert isinstance(tree, exp.Select)
@@ -140,6 +140,10 @@ def _simplest(bound: Bound, parts: tuple[StreamPart, ...], text: str) -> Served:
     keys = group_keys(tree)
     if isinstance(keys, Refusal):
         return Served(parts, text, not_plain=keys.reason, single=True)
+    if tree.find(exp.Window):
+        return Served(parts, text, not_plain="it has a window function", single=True)
+    if not keys and not tree.find(exp.AggFunc):
+        return Served(parts, text, not_plain="it computes more than columns of its rows", single=True)
     aggregated = read_aggregates(tree, keys, parts[0].table.columns)
     if isinstance(aggregated, Refusal):
         return Served(parts, text, not_plain=aggregated.reason, single=True)
