@@ -236,12 +236,17 @@ class KeptTable:
             self._dropped.update(gone)
             self._publish()
 
-    def keep_window(self, query: int, entry: int, window: Window | None) -> None:
-        """Apply the window of a query at each tick, so that fewer matches are looked through when it is asked."""
+    def keep_windows(self, queries: Mapping[int, int], window: Window | None) -> None:
+        """Apply the window of some queries, given with their entries, at each tick: then fewer matches are looked through when
+        one is asked."""
         with self.lock:
-            if window is not None and self._entries[entry].kept:
-                self._windows[query] = entry, window
-                self._publish()
+            wanted = {query: entry for query, entry in queries.items() if self._entries[entry].kept}
+            if window is None or not wanted:
+                return
+            self._windows.update({query: (entry, window) for query, entry in wanted.items()})
+            matches = self._matches.snapshot
+            found = {query: matches.of(entry) for query, entry in wanted.items()}
+            self.state = replace(self.state, windows={**self.state.windows, **found})
 
     def drop_window(self, query: int) -> None:
         with self.lock:
@@ -295,7 +300,7 @@ class KeptTable:
             for key, grown in self._trees.items():
                 if key[0] == entry:
                     self._trees[key] = replace(self._grown(self._entries[entry], key[1]), users=grown.users)
-            # Windows that hold matches of this entry are made anew.
+            # Windows that hold matches of this entry are made anew by the next tick.
             rest = {q: seqs for q, seqs in self.state.windows.items() if self._windows.get(q, (entry,))[0] != entry}
             self.state = replace(self.state, windows=rest)
             self._publish()
@@ -367,7 +372,6 @@ class KeptTable:
     def _publish(self, position: int | None = None, now: int | None = None) -> None:
         """Make what was changed visible. With a position: rows up to it were taken in, and time stands at `now`."""
         before = self.state
-        same_windows = position is None and len(before.windows) == len(self._windows)
         self.state = replace(
             before,
             position=before.position if position is None else position,
@@ -375,7 +379,7 @@ class KeptTable:
             matches=self._matches.snapshot,
             now=before.now if position is None else now,
             entries=before.entries if position is not None else dict(self._entries),
-            windows=before.windows if same_windows else self._moved(before, now),
+            windows=before.windows if position is None else self._moved(before, now),
             trees={key: (grown.tree.snapshot, grown.covered) for key, grown in self._trees.items()},
         )
 

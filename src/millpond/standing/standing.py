@@ -117,6 +117,8 @@ class StandingQueries:
             self._let_go(query.number)  # only now, so that an entry that it has already stays
             if query.number in self.registry:
                 self._serving[query.number] = made
+                if query.keep == "complete" and not isinstance(made.served, Refusal) and made.served.plain is not None:
+                    made.tables[0].keep_windows({query.number: made.entries[0]}, made.windows[0])
             return made
 
     def _take_up(self, query: StandingQuery, bound: Bound, catalog: Catalog) -> Serving:
@@ -134,8 +136,6 @@ class StandingQueries:
             entries += table.add([part.predicate], part.use.window, always=query.keep != "auto")
             if served.aggregated is not None:
                 table.add_tree(entries[-1], served.aggregated)
-            elif query.keep == "complete" and len(served.parts) == 1:
-                table.keep_window(query.number, entries[-1], part.use.window)
         join = None if served.join is None else KeptJoin(served.join, served.parts, tables, entries)
         return Serving(catalog, bound, served, tuple(tables), tuple(entries), join)
 
@@ -145,13 +145,16 @@ class StandingQueries:
         with self._lock:
             table = self._kept(part.table.name)
             entries = table.add(predicates, part.use.window, always=queries[0].keep != "auto")
-            for query, entry in zip(queries, entries, strict=True):
-                self._entered[query.number] = table, entry, part.use.window
+            entry_of = {query.number: entry for query, entry in zip(queries, entries, strict=True)}
+            self._entered |= {number: (table, entry, part.use.window) for number, entry in entry_of.items()}
+            if queries[0].keep == "complete" and served.plain is not None:
+                table.keep_windows(entry_of, part.use.window)
 
     def _leave(self, number: int) -> None:
         found = self._entered.pop(number, None)
         if found is not None and found[0].alive:
             table, entry, window = found
+            table.drop_window(number)
             table.remove([entry], window)
 
     def _kept(self, name: str) -> KeptTable:

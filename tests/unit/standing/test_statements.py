@@ -299,3 +299,16 @@ def test_a_column_added_later_is_seen(db: millpond.Pond) -> None:
     db.sql("ALTER STREAMING TABLE quotes ADD COLUMN venue STRING")
     db.append("quotes", [("E", 2.0, 1, 660, "X")])
     assert handle.invoke().rows()[0] == ("E", 2.0, 1, "X")
+
+
+@pytest.mark.parametrize("window", ["BEGIN NOW - INTERVAL '9' SECOND END NOW", "BEGIN NOW - 10 ROWS END NOW"])
+@pytest.mark.parametrize("many", [False, True])
+def test_windows_are_applied_at_ticks_if_all_is_kept(db: millpond.Pond, window: str, many: bool) -> None:
+    text = f"SELECT volume FROM quotes WHERE volume < ? {window}"
+    handle = db.register_many(text, [(5,)], keep="complete")[0] if many else db.register(text, [5], keep="complete")
+    for first in range(1000, 1100, 20):
+        db.append("quotes", [("X", 1.0, i % 10, i) for i in range(first, first + 20)])
+        db.tick()
+        assert handle.invoke().rows() == [(v,) for v in (4, 3, 2, 1, 0)]
+        ((kept,),) = [list(table.state.windows.values()) for table in db._workspace.standing.kept.values()]
+        assert len(kept) <= (5 if first > 1000 else 10), "what has left the window is not held"
