@@ -13,8 +13,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,80 +25,28 @@ import pyarrow.compute as pc
 from millpond.arrow import arrow_schema, integers
 from millpond.event_time import NEVER, event_times
 from millpond.predicate.form import Always, Predicate
-from millpond.predicate.vector import Columns, Filter
+from millpond.predicate.vector import Columns
 from millpond.schema import SEQ
 from millpond.standing.aggregates import Aggregated
 from millpond.standing.entry_files import EntryFiles
 from millpond.standing.index.matches import Matches as BatchMatches
 from millpond.standing.index.predicates import PredicateIndex
-from millpond.standing.kept.matches import Matches, MatchRuns
+from millpond.standing.kept.matches import MatchRuns
 from millpond.standing.kept.newest import Cut, nth_newest
-from millpond.standing.kept.rows import Complete, RecentRows, Rows
-from millpond.standing.kept.tree import AggregateTree, Tree
+from millpond.standing.kept.rows import Complete, RecentRows
+from millpond.standing.kept.tree import AggregateTree
+from millpond.standing.prefixes import unseen
+from millpond.standing.state import Entry, Ints, State, TreeKey
 from millpond.standing.work import Batch, Matched, MatchTask
 from millpond.table.sections import sections_of
-from millpond.table.store import tail_table
 from millpond.table.stream import Prefix, StreamTable
 from millpond.windows.base import Window
 
-Ints = npt.NDArray[np.int64]
-TreeKey = tuple[int, Aggregated]
-"""An entry, and what is aggregated of its rows."""
 _UNSELECTIVE = 0.5  # an entry that matches more of the rows than this is not kept
 _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 _FEW_ROWS = 20_000  # are matched in the owner's process: sending them out takes longer
 _LITTLE_WORK = 2_000_000  # rows times entries, likewise
 _JUDGED = 1000  # rows by which that is judged
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A predicate that queries have. `kept`: its matches are; else its rows are found by testing all of them."""
-
-    number: int
-    predicate: Predicate
-    kept: bool
-    covered: Complete
-    """All matches that are numbered so, or that are later than that, are kept."""
-    floor: int
-    """`State.floor` when that was found out."""
-
-    @cached_property
-    def test(self) -> Filter:
-        """Tells which rows match."""
-        return Filter(self.predicate)
-
-    def covered_in(self, state: State) -> Complete:
-        """Which of its matches are all kept in a state. What is not kept is found among the rows."""
-        if not self.kept:
-            return state.rows.complete_from
-        if state.floor == self.floor:
-            return self.covered
-        return Complete(max(self.covered.seq, state.rows.complete_from.seq), max(self.covered.after, state.floor))
-
-    def rows_in(self, state: State, from_seq: int = 0, below_seq: int | None = None) -> Ints:
-        """The numbers of the rows of a state that match, in increasing order."""
-        below = state.position if below_seq is None else min(below_seq, state.position)
-        if not self.kept:
-            return state.rows.filter(self.test, None, None, from_seq, below)
-        first = state.rows.chunks[0].first if state.rows.chunks else state.rows.below
-        return state.matches.of(self.number, max(from_seq, first), below)
-
-
-@dataclass(frozen=True)
-class State:
-    position: int
-    rows: Rows
-    matches: Matches
-    now: int | None = None
-    """The time of the table at that position."""
-    entries: Mapping[int, Entry] = field(default_factory=dict)
-    windows: Mapping[int, Ints] = field(default_factory=dict)
-    """By query: the matches not earlier than its window, of queries whose window is applied at each tick."""
-    floor: int = NEVER
-    """Rows up to this time may have been dropped though they match: no window needed them."""
-    trees: Mapping[TreeKey, tuple[Tree, Complete]] = field(default_factory=dict)
-    """Aggregates of entries, and from where on they hold all rows."""
 
 
 @dataclass
@@ -145,6 +92,7 @@ class KeptTable:
         self._windows: dict[int, tuple[int, Window]] = {}  # by query: its entry and its window
         self._trees: dict[TreeKey, _Grown] = {}
         self._reach: Counter[Window | None] = Counter()  # how many queries have each window
+        self._broad: dict[int, int] = {}  # entries with too many old rows from before these times to be kept
         self._dropped: set[int] = set()  # entries that a plan under way may still match
         self._next = 0
         self.state = State(start, self._rows.snapshot, self._matches.snapshot)
@@ -234,6 +182,8 @@ class KeptTable:
             self._files.note(went=indexed)
             self._matches.remove(gone)
             self._dropped.update(gone)
+            for number in gone:
+                self._broad.pop(number, None)
             self._publish()
 
     def keep_windows(self, queries: Mapping[int, int], window: Window | None) -> None:
@@ -283,6 +233,19 @@ class KeptTable:
             places = places_of(self._entries[number])
             if len(places):
                 grown.tree.append(rows.take(pa.array(places)), times[places], seqs[places])
+
+    def may_cover(self, entry: int, low: int | None) -> bool:
+        """Whether it is worth looking for the old matches of an entry from the time `low` on, so that they can be kept."""
+        with self.lock:
+            known, broad = self._entries.get(entry), self._broad.get(entry)
+            return known is not None and known.kept and (broad is None or (low is not None and low > broad))
+
+    def not_covered(self, entry: int, low: int | None) -> None:
+        """There are too many old matches from the time `low` on. Half of that time away there may be fewer."""
+        with self.lock:
+            if (known := self._entries.get(entry)) is not None:
+                after = known.covered_in(self.state).after
+                self._broad[entry] = after if low is None else (low + after) // 2
 
     def cover(self, entry: int, rows: pa.Table, low: int | None) -> None:
         """All matches of an entry from the time `low` on, up to a position that is not before its beginning, were found in the
@@ -455,26 +418,3 @@ class KeptTable:
     def bytes(self) -> int:
         trees = sum(grown.tree.bytes for grown in list(self._trees.values()))
         return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees
-
-
-@lru_cache(maxsize=64)
-def _nothing(schema: pa.Schema) -> pa.Table:
-    return schema.empty_table()
-
-
-def unseen(prefix: Prefix, position: int, schema: pa.Schema) -> pa.Table | None:
-    """The rows of a prefix numbered from `position` on, in order of their numbers; None if some are in the archive already."""
-    if position < prefix.snapshot.version.position:
-        return None
-    blocks = [block for block in prefix.snapshot.blocks if block.last_seq >= position]
-    if not blocks:
-        return _nothing(schema)
-    rows = tail_table(blocks, schema)
-    seqs = integers(rows.column(SEQ))
-    wanted = seqs >= position
-    if not wanted.all():
-        rows = rows.filter(pa.array(wanted))
-        seqs = seqs[wanted]
-    if (seqs[1:] < seqs[:-1]).any():
-        rows = rows.take(pa.array(np.argsort(seqs)))
-    return rows

@@ -22,12 +22,13 @@ from millpond.event_time import NEVER
 from millpond.query.clauses import Refusal
 from millpond.schema import SEQ
 from millpond.standing.join_form import JoinForm
-from millpond.standing.keeper import Entry, KeptTable, State
+from millpond.standing.keeper import KeptTable
 from millpond.standing.kept.delta import Side, Tuples, new_tuples
 from millpond.standing.kept.joins import JoinPairs, Kept, StreamWindow
 from millpond.standing.kept.parts import values_of
 from millpond.standing.plan import StreamPart
 from millpond.standing.selecting import Found, Moment, Reach, covers, reach_of, select, window_begin
+from millpond.standing.state import Entry, State
 from millpond.table.stream import Prefix
 
 Ints = npt.NDArray[np.int64]

@@ -19,10 +19,11 @@ from millpond.predicate.vector import Columns
 from millpond.query.clauses import Refusal
 from millpond.schema import SEQ
 from millpond.standing.aggregates import Aggregated
-from millpond.standing.keeper import Entry, State, unseen
 from millpond.standing.kept.newest import Cut, Run, nth_newest
 from millpond.standing.kept.rows import Complete, Rows
 from millpond.standing.plan import StreamPart
+from millpond.standing.prefixes import unseen
+from millpond.standing.state import Entry, State
 from millpond.standing.work import Batch
 from millpond.table.stream import Prefix
 

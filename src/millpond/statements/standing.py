@@ -222,7 +222,7 @@ def _cover(
     """Find the matches of a query in the archive, from the time `low` on, and keep them if they are few. Returns whether they are
     kept now."""
     table, entry = serving.tables[0], serving.entries[0]
-    if not served.single or not table.state.entries[entry].kept:
+    if not served.single or not table.may_cover(entry, low):
         return False
     tree = matching_rows(
         read_standing(query.text, query.parameters).query, served.parts[0].table, low, _MOST_COVERED + 1
@@ -231,6 +231,7 @@ def _cover(
     plan = make_plan(bound, prefixes, engine="duckdb", large_rows=workspace.config.large_rows)
     found = ask(workspace, plan)
     if found.num_rows > _MOST_COVERED:
+        table.not_covered(entry, low)
         return False
     table.cover(entry, found.cast(table.state.rows.schema), low)
     return True
