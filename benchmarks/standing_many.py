@@ -100,7 +100,7 @@ def _ours(queries: list[Query], rows: Columns, size: int, seconds: float) -> dic
     rate = per_second(one, seconds)
     return {"rows/s": rounded(rate), "matches a row": rounded(expected[0] / size),
             "bytes a query": round(index.bytes() / len(queries)),
-            "bytes of matches a row": round(found.bytes / size)}  # fmt: skip
+            "bytes of matches a row": round(found.nbytes / size)}  # fmt: skip
 
 
 def _duckdb(queries: list[Query], rows: Columns, size: int) -> float:

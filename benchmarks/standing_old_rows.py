@@ -47,7 +47,7 @@ def run(options: Options, report: Report) -> None:
         for _ in range(options.size(15, 3)):
             stream.append(rate)
             db.tick()
-        seconds = options.size(75, 4)
+        seconds = options.size(45, 4)
         found = []
         asked: list[dict[str, Any]] = []
         for phase in (

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from benchmarks.psoup import workload
 from benchmarks.psoup.workload import Columns, Query
 from millpond.arrow import schema_of
 from millpond.predicate import vector
 from millpond.predicate.form import Compare, Predicate, all_of
+from millpond.standing import work
 from millpond.standing.index import Matches, PredicateIndex
 
 
-class Batch:
+class Batch(work.Batch):
     """Rows as an index takes them."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table
-        self.size = table.num_rows
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        return self.table.column(name)
 
     @property
     def columns(self) -> vector.Columns:

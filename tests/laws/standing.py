@@ -55,11 +55,13 @@ class Asked:
     answer: Callable[[dict[str, list[Row]]], list[tuple[Any, ...]]]
     windows: dict[str, Window]
     ordered: bool = False
+    tables: dict[str, str] = field(default_factory=dict)
+    """Of windows that are not of the stream of their name."""
 
     def expected(self, streams: dict[str, Stream], as_of: int | None = None) -> list[tuple[Any, ...]]:
         inside = {}
         for name, window in self.windows.items():
-            stream = streams[name]
+            stream = streams[self.tables.get(name, name)]
             rows = [row for row in stream.rows if as_of is None or row["t"] <= as_of]
             inside[name] = window.holds(rows, stream.now if as_of is None else as_of)
         return self.answer(inside)
@@ -72,10 +74,13 @@ def newest_first(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda r: (r["t"], r["_seq"]), reverse=True)
 
 
-def some_window(random: random.Random, now: int) -> Window:
-    kind = random.choice(
-        ["sliding", "sliding", "past", "landmark", "snapshot", "open", "rows", "rows before", "all", "numbers"]
-    )
+WINDOWS = ("sliding", "sliding", "past", "landmark", "snapshot", "open", "rows", "rows before", "all", "numbers")
+SLIDING = ("sliding", "past", "open")
+"""Windows that leave old rows behind for good."""
+
+
+def some_window(random: random.Random, now: int, kinds: tuple[str, ...] = WINDOWS) -> Window:
+    kind = random.choice(kinds)
     back, more = random.randint(0, 40), random.randint(0, 20)
     begin = random.randint(max(0, now - 60), now + 5)
     if kind == "sliding":
@@ -191,11 +196,26 @@ def _or(x: bool | None, y: bool | None) -> bool | None:
 # -- queries ----------------------------------------------------------------------------------------------------------
 
 
-def some_query(random: random.Random, now: int, owners: list[tuple[int, str]]) -> Asked:
+def some_query(
+    random: random.Random, now: int, owners: list[tuple[int, str]], windows: tuple[str, ...] = WINDOWS
+) -> Asked:
     kind = random.choice(
-        ["select", "select", "select", "computed", "distinct", "aggregate", "grouped", "join", "standard", "limit"]
+        [
+            "select",
+            "select",
+            "select",
+            "computed",
+            "distinct",
+            "aggregate",
+            "grouped",
+            "join",
+            "join",
+            "standard",
+            "limit",
+            "three",
+        ]
     )
-    window = some_window(random, now)
+    window = some_window(random, now, windows)
     text, test = some_condition(random, "r")
     if random.random() < 0.15:
         text, test = "TRUE", lambda r: True
@@ -244,17 +264,43 @@ def some_query(random: random.Random, now: int, owners: list[tuple[int, str]]) -
             f"SELECT r.t, o.owner FROM r JOIN owners o ON r.a = o.a WHERE {text} {window.text}", with_owners, only
         )
     other_text, other = some_condition(random, "q")
-    other_window = some_window(random, now)
-    operator, offset = random.choice(["=", "=", "<", ">="]), random.randint(-2, 2)
+    other_window = some_window(random, now, windows)
+    operator, offset = random.choice(["=", "=", "<", ">=", "<>"]), random.randint(-2, 2)
+    if kind == "three":  # two of them are the same table
+        last = some_window(random, now, windows)
+
+        def chained(found: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
+            pairs = [(x, y) for x in matching(found) for y in found["q"]
+                     if compared(x["a"], operator, None if y["b"] is None else y["b"] + offset)]  # fmt: skip
+            return [
+                (x["t"], y["a"], z["t"], z["s"]) for x, y in pairs for z in found["z"] if compared(y["a"], "=", z["b"])
+            ]
+
+        return Asked(
+            f"SELECT r.t, q.a, z.t AS zt, z.s FROM r [{window.text}] JOIN q [{other_window.text}] ON r.a {operator} q.b + {offset} "
+            f"JOIN r [{last.text}] AS z ON z.b = q.a WHERE {text}",
+            chained,
+            {"r": window, "q": other_window, "z": last},
+            tables={"z": "r"},
+        )
+    if random.random() < 0.5:
+        other_window = window
+
+    texts = random.random() < 0.3
 
     def joined(found: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
         left, right = matching(found), [r for r in found["q"] if other(r) is True]
         return [(x["t"], x["a"], y["t"], y["b"]) for x in left for y in right
-                if compared(x["a"], operator, None if y["b"] is None else y["b"] + offset)]  # fmt: skip
+                if (compared(x["s"], operator, y["s"]) if texts else
+                    compared(x["a"], operator, None if y["b"] is None else y["b"] + offset))]  # fmt: skip
 
+    select = "SELECT r.t AS rt, r.a, q.t AS qt, q.b FROM r"
+    factor = f"r.s {operator} q.s" if texts else f"r.a {operator} q.b + {offset}"
+    where = f"WHERE {factor} AND ({text}) AND ({other_text})"
     return Asked(
-        f"SELECT r.t AS rt, r.a, q.t AS qt, q.b FROM r [{window.text}], q [{other_window.text}] "
-        f"WHERE r.a {operator} q.b + {offset} AND ({text}) AND ({other_text})",
+        f"{select}, q {where} {window.text}"
+        if other_window is window
+        else f"{select} [{window.text}], q [{other_window.text}] {where}",
         joined,
         {"r": window, "q": other_window},
     )
@@ -273,8 +319,9 @@ def aggregates(rows: list[Row]) -> tuple[Any, ...]:
 class Life:
     """A pond that lives through random steps; every answer is compared with the judge's."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, windows: tuple[str, ...] = WINDOWS) -> None:
         self.random = random.Random(seed)
+        self.windows = windows
         self.seed = seed
         self.folder = folder
         self.streams = {"r": Stream("r"), "q": Stream("q")}
@@ -328,7 +375,7 @@ class Life:
             self.db.advance(stream.name, stream.now)
 
     def register(self) -> None:
-        asked = some_query(self.random, self.time, self.owners)
+        asked = some_query(self.random, self.time, self.owners, self.windows)
         keep = self.random.choice(KEEPS)
         self.log.append(f"register {keep} {asked.sql}")
         handle = self.db.register(asked.sql, keep=keep)

@@ -45,7 +45,7 @@ from millpond.sql.rules.types import as_decimal
 ColumnOf = Callable[[exp.Column], Column | None]
 """Finds the column that a node names, with its name in the schema and its type; None if it is none that may be read."""
 
-_OPERATORS: Final[dict[type[exp.Expr], Operator]] = {
+OPERATORS: Final[dict[type[exp.Expr], Operator]] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _READ = frozenset([*INTEGERS, *FLOATING, "DECIMAL", "BOOLEAN", "STRING", "DATE", "TIMESTAMP"])
@@ -141,7 +141,7 @@ class _Reader:
     # -- atoms --------------------------------------------------------------------------------------------------------
 
     def _comparison(self, node: exp.Expr) -> Predicate:
-        operator = _OPERATORS.get(type(node))
+        operator = OPERATORS.get(type(node))
         if operator is None:
             raise _Unreadable
         left, right = node.this.unnest(), node.expression.unnest()

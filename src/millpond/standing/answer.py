@@ -47,8 +47,8 @@ class Answer(Result):
     """What a standing query gives, as of a moment. It is a `Result`.
 
     `as_of` has the time of each streaming table it reads, `position` how many rows each had accepted: the answer is that of
-    exactly these rows. `way` says how it was found: from what is kept, or from scratch. `visit` is the moment as a text: give
-    it to `changes(since=...)` later.
+    exactly these rows. `way` says how it was found: from what is kept ("plain", "aggregate", "join" or "rows"), or from scratch
+    and why. `visit` is the moment as a text: give it to `changes(since=...)` later.
 
     >>> _ = db.sql("CREATE STREAMING TABLE quotes (symbol STRING, price INT, t BIGINT) TIMESTAMP BY t")
     >>> _ = db.append("quotes", [("A", 10, 100), ("B", 30, 400)])

@@ -13,8 +13,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,69 +25,28 @@ import pyarrow.compute as pc
 from millpond.arrow import arrow_schema, integers
 from millpond.event_time import NEVER, event_times
 from millpond.predicate.form import Always, Predicate
-from millpond.predicate.vector import Columns, Filter
+from millpond.predicate.vector import Columns
 from millpond.schema import SEQ
 from millpond.standing.aggregates import Aggregated
 from millpond.standing.entry_files import EntryFiles
 from millpond.standing.index.matches import Matches as BatchMatches
 from millpond.standing.index.predicates import PredicateIndex
-from millpond.standing.kept.matches import Matches, MatchRuns
-from millpond.standing.kept.rows import Complete, RecentRows, Rows
-from millpond.standing.kept.tree import AggregateTree, Tree
+from millpond.standing.kept.matches import MatchRuns
+from millpond.standing.kept.newest import Cut, nth_newest
+from millpond.standing.kept.rows import Complete, RecentRows
+from millpond.standing.kept.tree import AggregateTree
+from millpond.standing.prefixes import unseen
+from millpond.standing.state import Entry, Ints, State, TreeKey
 from millpond.standing.work import Batch, Matched, MatchTask
 from millpond.table.sections import sections_of
-from millpond.table.store import tail_table
 from millpond.table.stream import Prefix, StreamTable
 from millpond.windows.base import Window
 
-Ints = npt.NDArray[np.int64]
-TreeKey = tuple[int, Aggregated]
-"""An entry, and what is aggregated of its rows."""
 _UNSELECTIVE = 0.5  # an entry that matches more of the rows than this is not kept
 _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 _FEW_ROWS = 20_000  # are matched in the owner's process: sending them out takes longer
 _LITTLE_WORK = 2_000_000  # rows times entries, likewise
 _JUDGED = 1000  # rows by which that is judged
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A predicate that queries have. `kept`: its matches are; else its rows are found by testing all of them."""
-
-    number: int
-    predicate: Predicate
-    kept: bool
-    covered: Complete
-    """All matches that are numbered so, or that are later than that, are kept."""
-    floor: int
-    """`State.floor` when that was found out."""
-
-    @cached_property
-    def test(self) -> Filter:
-        """Tells which rows match."""
-        return Filter(self.predicate)
-
-    def covered_in(self, state: State) -> Complete:
-        """Which of its matches are all kept in a state. What is not kept is found among the rows."""
-        if not self.kept:
-            return state.rows.complete_from
-        if state.floor == self.floor:
-            return self.covered
-        return Complete(max(self.covered.seq, state.rows.complete_from.seq), max(self.covered.after, state.floor))
-
-
-@dataclass(frozen=True)
-class State:
-    position: int
-    rows: Rows
-    matches: Matches
-    entries: Mapping[int, Entry] = field(default_factory=dict)
-    windows: Mapping[int, Ints] = field(default_factory=dict)
-    """By query: the matches not earlier than its window, of queries whose window is applied at each tick."""
-    floor: int = NEVER
-    """Rows up to this time may have been dropped though they match: no window needed them."""
-    trees: Mapping[TreeKey, tuple[Tree, Complete]] = field(default_factory=dict)
-    """Aggregates of entries, and from where on they hold all rows."""
 
 
 @dataclass
@@ -134,6 +92,7 @@ class KeptTable:
         self._windows: dict[int, tuple[int, Window]] = {}  # by query: its entry and its window
         self._trees: dict[TreeKey, _Grown] = {}
         self._reach: Counter[Window | None] = Counter()  # how many queries have each window
+        self._broad: dict[int, int] = {}  # entries with too many old rows from before these times to be kept
         self._dropped: set[int] = set()  # entries that a plan under way may still match
         self._next = 0
         self.state = State(start, self._rows.snapshot, self._matches.snapshot)
@@ -223,14 +182,21 @@ class KeptTable:
             self._files.note(went=indexed)
             self._matches.remove(gone)
             self._dropped.update(gone)
+            for number in gone:
+                self._broad.pop(number, None)
             self._publish()
 
-    def keep_window(self, query: int, entry: int, window: Window | None) -> None:
-        """Apply the window of a query at each tick, so that fewer matches are looked through when it is asked."""
+    def keep_windows(self, queries: Mapping[int, int], window: Window | None) -> None:
+        """Apply the window of some queries, given with their entries, at each tick: then fewer matches are looked through when
+        one is asked."""
         with self.lock:
-            if window is not None and self._entries[entry].kept:
-                self._windows[query] = entry, window
-                self._publish()
+            wanted = {query: entry for query, entry in queries.items() if self._entries[entry].kept}
+            if window is None or not wanted:
+                return
+            self._windows.update({query: (entry, window) for query, entry in wanted.items()})
+            matches = self._matches.snapshot
+            found = {query: matches.of(entry) for query, entry in wanted.items()}
+            self.state = replace(self.state, windows={**self.state.windows, **found})
 
     def drop_window(self, query: int) -> None:
         with self.lock:
@@ -268,6 +234,19 @@ class KeptTable:
             if len(places):
                 grown.tree.append(rows.take(pa.array(places)), times[places], seqs[places])
 
+    def may_cover(self, entry: int, low: int | None) -> bool:
+        """Whether it is worth looking for the old matches of an entry from the time `low` on, so that they can be kept."""
+        with self.lock:
+            known, broad = self._entries.get(entry), self._broad.get(entry)
+            return known is not None and known.kept and (broad is None or (low is not None and low > broad))
+
+    def not_covered(self, entry: int, low: int | None) -> None:
+        """There are too many old matches from the time `low` on. Half of that time away there may be fewer."""
+        with self.lock:
+            if (known := self._entries.get(entry)) is not None:
+                after = known.covered_in(self.state).after
+                self._broad[entry] = after if low is None else (low + after) // 2
+
     def cover(self, entry: int, rows: pa.Table, low: int | None) -> None:
         """All matches of an entry from the time `low` on, up to a position that is not before its beginning, were found in the
         archive: keep them."""
@@ -284,7 +263,7 @@ class KeptTable:
             for key, grown in self._trees.items():
                 if key[0] == entry:
                     self._trees[key] = replace(self._grown(self._entries[entry], key[1]), users=grown.users)
-            # Windows that hold matches of this entry are made anew.
+            # Windows that hold matches of this entry are made anew by the next tick.
             rest = {q: seqs for q, seqs in self.state.windows.items() if self._windows.get(q, (entry,))[0] != entry}
             self.state = replace(self.state, windows=rest)
             self._publish()
@@ -356,19 +335,21 @@ class KeptTable:
     def _publish(self, position: int | None = None, now: int | None = None) -> None:
         """Make what was changed visible. With a position: rows up to it were taken in, and time stands at `now`."""
         before = self.state
-        self.state = State(
-            before.position if position is None else position,
-            self._rows.snapshot,
-            self._matches.snapshot,
-            before.entries if position is not None else dict(self._entries),
-            before.windows
-            if position is None and len(before.windows) == len(self._windows)
-            else self._moved(before, now),
+        self.state = replace(
+            before,
+            position=before.position if position is None else position,
+            rows=self._rows.snapshot,
+            matches=self._matches.snapshot,
+            now=before.now if position is None else now,
+            entries=before.entries if position is not None else dict(self._entries),
+            windows=before.windows if position is None else self._moved(before, now),
+            trees={key: (grown.tree.snapshot, grown.covered) for key, grown in self._trees.items()},
         )
 
     def _moved(self, before: State, now: int | None) -> dict[int, Ints]:
         """The matches in the windows that are applied at each tick, at the time `now`."""
         rows, matches = self._rows.snapshot, self._matches.snapshot
+        begins = {window: self._begin(window, now) for _, window in self._windows.values()}
         found: dict[int, Ints] = {}
         for query, (entry, window) in self._windows.items():
             known = before.windows.get(query)
@@ -377,9 +358,22 @@ class KeptTable:
             else:
                 new = matches.of(entry, before.position)
                 seqs = np.concatenate([known, new]) if len(new) else known
-            low = window.start(self._table, now) if now is not None else None
-            found[query] = seqs if low is None or not len(seqs) else seqs[rows.times_of(seqs) >= low]
+            if len(seqs) and begins[window] != Cut():
+                seqs = seqs[begins[window].holds(rows.times_of(seqs), seqs)]
+            found[query] = seqs
         return found
+
+    def _begin(self, window: Window, now: int | None) -> Cut:
+        """What a window holds at the time `now` and may hold later."""
+        if now is None:
+            return Cut()
+        low = window.start(self._table, now)
+        if low is not None:
+            return Cut((low, 0))
+        runs = [] if window.rows is None else [c.by_time.upto(now, None) for c in self._rows.snapshot.chunks]
+        if window.rows is None or sum(map(len, runs)) < window.rows:
+            return Cut()
+        return Cut(nth_newest(runs, window.rows))
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
@@ -393,13 +387,13 @@ class KeptTable:
             if not starts or None in starts:
                 return
             horizon = min(start for start in starts if start is not None)
-            chunks = self._rows.snapshot.chunks
-            old = [chunk.greatest for chunk in chunks if chunk.greatest < horizon]
+            rows = self._rows.snapshot
+            needed = next((chunk.first for chunk in rows.chunks if chunk.greatest >= horizon), rows.below)
+            old = [chunk.greatest for chunk in rows.chunks if chunk.last < needed]
             if not old:
                 return
-            self._rows.drop_older(horizon)
-            left = self._rows.snapshot.chunks
-            self._matches.forget_before(left[0].first if left else self._rows.snapshot.below)
+            self._rows.drop_before(needed)  # and no later chunk: rows that match are held from there on
+            self._matches.forget_before(needed)
             self.state = replace(self.state, floor=max(self.state.floor, *old))
             for grown in self._trees.values():
                 grown.tree.forget_before(horizon)
@@ -423,28 +417,5 @@ class KeptTable:
     @property
     def bytes(self) -> int:
         with self.lock:  # the index is put in order first
-            trees = sum(grown.tree.bytes for grown in self._trees.values())
+            trees = sum(grown.tree.bytes for grown in list(self._trees.values()))
             return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees
-
-
-@lru_cache(maxsize=64)
-def _nothing(schema: pa.Schema) -> pa.Table:
-    return schema.empty_table()
-
-
-def unseen(prefix: Prefix, position: int, schema: pa.Schema) -> pa.Table | None:
-    """The rows of a prefix numbered from `position` on, in order of their numbers; None if some are in the archive already."""
-    if position < prefix.snapshot.version.position:
-        return None
-    blocks = [block for block in prefix.snapshot.blocks if block.last_seq >= position]
-    if not blocks:
-        return _nothing(schema)
-    rows = tail_table(blocks, schema)
-    seqs = integers(rows.column(SEQ))
-    wanted = seqs >= position
-    if not wanted.all():
-        rows = rows.filter(pa.array(wanted))
-        seqs = seqs[wanted]
-    if (seqs[1:] < seqs[:-1]).any():
-        rows = rows.take(pa.array(np.argsort(seqs)))
-    return rows

@@ -5,10 +5,11 @@ these rows is the cheapest of:
 
     plain        columns of the rows themselves, nothing else: no engine is asked
     aggregate    COUNT, SUM, AVG, MIN and MAX of columns, grouped by columns: a tree is asked
+    join         columns of rows of several streams that belong together: the tuples that are kept are asked
     rows         anything else: DuckDB is given the query and these rows in place of the whole table
 
-Invariant. `part.predicate` is true for every row of its stream that can contribute to the answer; in a plain query and an
-aggregate it is WHERE itself.
+Invariant. `part.predicate` is true for every row of its stream that can contribute to the answer; in a plain query, an aggregate
+and a join it is all that WHERE says about its stream alone.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from millpond.query.plan import ordered
 from millpond.sql.predicates import read_necessary, read_predicate
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 from millpond.standing.aggregates import Aggregated, read_aggregates
+from millpond.standing.join_form import JoinForm, read_join
 
 
 @dataclass(frozen=True)
@@ -51,16 +53,11 @@ class Served:
     text: str
     plain: tuple[str, ...] | None = None
     aggregated: Aggregated | None = None
+    join: JoinForm | None = None
     not_plain: str = ""
     """Why it is not plain, for EXPLAIN."""
     single: bool = False
     """Whether it is one SELECT from one table whose WHERE is the predicate."""
-
-    @property
-    def way(self) -> str:
-        if self.plain is not None:
-            return "plain"
-        return "aggregate" if self.aggregated is not None else "rows"
 
 
 def serve(bound: Bound, streaming: frozenset[str]) -> Served | Refusal:
@@ -119,24 +116,35 @@ def _necessary(bound: Bound, use: Use) -> Predicate:
 
 def _simplest(bound: Bound, parts: tuple[StreamPart, ...], text: str) -> Served:
     tree, use = bound.tree, parts[0].use
-    if len(bound.uses) > 1:
-        return Served(parts, text, not_plain="it reads more than one table")
-    refusal = only(tree, "where") or only(tree, "where", "group")
+    if len(bound.uses) > len(parts):
+        return Served(parts, text, not_plain="it reads more than streams")
+    if len(parts) > 1:
+        found = read_join(bound, [part.use for part in parts])
+        if isinstance(found, Refusal):
+            return Served(parts, text, not_plain=found.reason)
+        form, predicates = found
+        exact = [StreamPart(part.use, predicate) for part, predicate in zip(parts, predicates, strict=True)]
+        return Served(tuple(exact), text, join=form)
+    refusal = only(tree, "where", "group")
     if refusal is not None:
         return Served(parts, text, not_plain=refusal.reason)
     assert isinstance(tree, exp.Select)
     where = tree.args.get("where")
-    exact = Always() if where is None else read_predicate(where.this, column_of(use.alias, use))
-    if exact is None:
+    stated = Always() if where is None else read_predicate(where.this, column_of(use.alias, use))
+    if stated is None:
         return Served(parts, text, not_plain="its WHERE says more than an index can")
-    parts = (StreamPart(use, normal(exact)),)
+    parts = (StreamPart(use, normal(stated)),)
     columns = selected_columns(tree)
     if None not in columns and not tree.args.get("group"):
         return Served(parts, text, plain=tuple(c.name for c in columns if c is not None), single=True)
     keys = group_keys(tree)
     if isinstance(keys, Refusal):
         return Served(parts, text, not_plain=keys.reason, single=True)
-    found = read_aggregates(tree, keys, parts[0].table.columns)
-    if isinstance(found, Refusal):
-        return Served(parts, text, not_plain=found.reason, single=True)
-    return Served(parts, text, aggregated=found, single=True)
+    if tree.find(exp.Window):
+        return Served(parts, text, not_plain="it has a window function", single=True)
+    if not keys and not tree.find(exp.AggFunc):
+        return Served(parts, text, not_plain="it computes more than columns of its rows", single=True)
+    aggregated = read_aggregates(tree, keys, parts[0].table.columns)
+    if isinstance(aggregated, Refusal):
+        return Served(parts, text, not_plain=aggregated.reason, single=True)
+    return Served(parts, text, aggregated=aggregated, single=True)

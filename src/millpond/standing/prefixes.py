@@ -1,4 +1,4 @@
-"""One prefix of the rows of each stream, taken at one moment, from which a standing query is answered.
+"""One prefix of the rows of each stream, taken at one moment, from which a standing query is answered; and its newest rows.
 
 Invariant. All prefixes are taken while all of their tables' stores are locked: no append falls between two of them. A row and
 the time it leads to are in the same prefix.
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
+from millpond.arrow import integers
 from millpond.catalog import Catalog, StreamingTable
 from millpond.query.binding.uses import Use
 from millpond.query.plan import Shelf
+from millpond.schema import SEQ
 from millpond.standing.answer import Visit
-from millpond.table.store import Bounds, Snapshot
+from millpond.table.store import Bounds, Snapshot, tail_table
 from millpond.table.stream import Prefix, StreamTable
 
 
@@ -87,3 +90,26 @@ class PrefixShelf:
 
     def _prefix(self, use: Use) -> Prefix | None:
         return self.prefixes.get(use.table.folder) if isinstance(use.table, StreamingTable) else None
+
+
+@lru_cache(maxsize=64)
+def _nothing(schema: pa.Schema) -> pa.Table:
+    return schema.empty_table()
+
+
+def unseen(prefix: Prefix, position: int, schema: pa.Schema) -> pa.Table | None:
+    """The rows of a prefix numbered from `position` on, in order of their numbers; None if some are in the archive already."""
+    if position < prefix.snapshot.version.position:
+        return None
+    blocks = [block for block in prefix.snapshot.blocks if block.last_seq >= position]
+    if not blocks:
+        return _nothing(schema)
+    rows = tail_table(blocks, schema)
+    seqs = integers(rows.column(SEQ))
+    wanted = seqs >= position
+    if not wanted.all():
+        rows = rows.filter(pa.array(wanted))
+        seqs = seqs[wanted]
+    if (seqs[1:] < seqs[:-1]).any():
+        rows = rows.take(pa.array(np.argsort(seqs)))
+    return rows

@@ -19,9 +19,11 @@ from millpond.predicate.vector import Columns
 from millpond.query.clauses import Refusal
 from millpond.schema import SEQ
 from millpond.standing.aggregates import Aggregated
-from millpond.standing.keeper import Entry, State, unseen
+from millpond.standing.kept.newest import Cut, Run, nth_newest
 from millpond.standing.kept.rows import Complete, Rows
 from millpond.standing.plan import StreamPart
+from millpond.standing.prefixes import unseen
+from millpond.standing.state import Entry, State
 from millpond.standing.work import Batch
 from millpond.table.stream import Prefix
 
@@ -77,21 +79,17 @@ class Uncovered(Refusal):
 
 
 @dataclass(frozen=True)
-class _Cut:
-    """The rows from (`time`, `seq`) on, and up to the other end."""
+class Reach:
+    """Which rows a window holds: times from `low` to `high`, places in `cut`, numbers from `first` on and less than `below`."""
 
-    low: tuple[int, int] | None = None
-    high: tuple[int, int] | None = None
+    low: int | None
+    high: int | None
+    cut: Cut
+    first: int | None
+    below: int
 
-    def holds(self, times: Ints, seqs: Ints) -> npt.NDArray[np.bool_]:
-        inside: npt.NDArray[np.bool_] = np.ones(len(times), dtype=np.bool_)
-        if self.low is not None:
-            time, seq = self.low
-            inside &= (times > time) | ((times == time) & (seqs >= seq))
-        if self.high is not None:
-            time, seq = self.high
-            inside &= (times < time) | ((times == time) & (seqs <= seq))
-        return inside
+
+_NOTHING = Reach(_END, None, Cut(), None, 0)
 
 
 def select(
@@ -99,32 +97,15 @@ def select(
 ) -> Found | Refusal:
     """The rows of a stream that matter at a moment; or why they are not all kept. With a `query` whose window is applied at each
     tick, and a moment that is not earlier than that of the state, only the matches in its window are looked through."""
-    table, window = part.table, part.use.window
-    rows = state.rows
-    fresh = unseen(prefix, state.position, rows.schema)
-    if fresh is None:
-        return Refusal("rows were archived before they were matched")
-    fresh_times = event_times(fresh, table.time_column) if fresh.num_rows else _NONE
-    nothing = Found(rows, _NONE, _NONE, fresh.slice(0, 0), _NONE)
-    low, high, cut, first, last = None, moment.upto, _Cut(), None, None
-    if window is not None:
-        if moment.now is None and window.needs_now:
-            return nothing
-        low = window.start(table, moment.now)
-        end = window.end(table, moment.now)
-        high = end if high is None else high if end is None else min(end, high)
-        first, last = window.numbers
-        if window.rows is not None or window.skip:
-            counted = _counted(rows, fresh, fresh_times, window.rows, window.skip, high, moment.below)
-            if isinstance(counted, Refusal):
-                return counted
-            if counted is None:
-                return nothing
-            cut = counted
-            low = cut.low[0] if cut.low is not None else None
-    if not _covers(entry.covered_in(state), low, first):
+    rows, fresh = state.rows, _unseen(part, state, prefix)
+    if isinstance(fresh, Refusal):
+        return fresh
+    reach = _span(part, rows, fresh, moment)
+    if isinstance(reach, Refusal):
+        return reach
+    low, high, cut, first, below = reach.low, reach.high, reach.cut, reach.first, reach.below
+    if not covers(entry.covered_in(state), low, first):
         return Uncovered("its window begins before what is kept", low=low)
-    below = min(moment.below if moment.below is not None else _END, _END if last is None else last + 1)
     from_seq = max(first or 0, _first_seq(rows, low))
     if entry.kept:
         seqs = state.windows[query] if query is not None and query in state.windows else None
@@ -142,39 +123,86 @@ def select(
     if cut.low is not None or cut.high is not None:
         inside = cut.holds(times, seqs)
         seqs, times = seqs[inside], times[inside]
-    if fresh.num_rows:
-        fresh, fresh_times = _tested(entry, fresh, fresh_times, low, high, cut, first, below)
-    return Found(rows, seqs, times, fresh, fresh_times)
+    return Found(rows, seqs, times, *_tested(entry, fresh, reach))
 
 
 def ask_tree(
     part: StreamPart, entry: Entry, asked: Aggregated, state: State, prefix: Prefix, moment: Moment
 ) -> pa.Table | Refusal:
     """The aggregates over the rows of a stream that matter at a moment; or why they are not kept."""
-    table, window = part.table, part.use.window
-    low, high = None, moment.upto
-    if window is not None:
-        if window.rows is not None or window.skip or window.numbers != (None, None):
-            return Refusal("its window counts rows")
-        if moment.now is None and window.needs_now:
-            return Refusal("its table has no time yet")
-        low, end = window.start(table, moment.now), window.end(table, moment.now)
-        high = end if high is None else high if end is None else min(end, high)
-    found = state.trees.get((entry.number, asked))
-    fresh = unseen(prefix, state.position, state.rows.schema)
-    if found is None or fresh is None:
-        return Refusal("rows were archived before they were matched")
+    window = part.use.window
+    if window is not None and window.numbers != (None, None):
+        return Refusal("its window is one of row numbers")
+    found, fresh = state.trees.get((entry.number, asked)), _unseen(part, state, prefix)
+    if found is None:
+        return Refusal("it was swapped out")
+    if isinstance(fresh, Refusal):
+        return fresh
+    reach = _span(part, state.rows, fresh, moment)
+    if isinstance(reach, Refusal):
+        return reach
     tree, covered = found
-    if not _covers(covered, low, None):
-        return Uncovered("its window begins before what is kept", low=low)
-    also = None
-    if fresh.num_rows:
-        times = event_times(fresh, table.time_column)
-        also = _tested(entry, fresh, times, low, high, _Cut(), None, _END if moment.below is None else moment.below)
-    return tree.ask(low, high, moment.below, also)
+    if not covers(covered, reach.low, None):
+        return Uncovered("its window begins before what is kept", low=reach.low)
+    also = _tested(entry, fresh, reach)
+    return tree.ask(reach.low, reach.high, reach.below, also, reach.cut)
 
 
-def _covers(covered: Complete, low: int | None, first: int | None) -> bool:
+@dataclass(frozen=True)
+class _Fresh:
+    """The rows that no tick has taken in yet, with their times."""
+
+    rows: pa.Table
+    times: Ints
+
+    @property
+    def seqs(self) -> Ints:
+        return integers(self.rows.column(SEQ))
+
+
+def _unseen(part: StreamPart, state: State, prefix: Prefix) -> _Fresh | Refusal:
+    rows = unseen(prefix, state.position, state.rows.schema)
+    if rows is None:
+        return Refusal("rows were archived before they were matched")
+    return _Fresh(rows, event_times(rows, part.table.time_column) if rows.num_rows else _NONE)
+
+
+def reach_of(part: StreamPart, state: State, prefix: Prefix, moment: Moment) -> Reach | Refusal:
+    """What the window of a stream holds at a moment; or why that is not known."""
+    fresh = _unseen(part, state, prefix)
+    return fresh if isinstance(fresh, Refusal) else _span(part, state.rows, fresh, moment)
+
+
+def window_begin(part: StreamPart, state: State) -> int | None:
+    """A time before which the window of a stream holds nothing, from this state on for ever; None if there is none."""
+    if state.now is None:
+        return None
+    reach = _span(part, state.rows, _Fresh(state.rows.schema.empty_table(), _NONE), Moment(state.now))
+    return None if isinstance(reach, Refusal) or reach is _NOTHING else reach.low
+
+
+def _span(part: StreamPart, rows: Rows, fresh: _Fresh, moment: Moment) -> Reach | Refusal:
+    table, window = part.table, part.use.window
+    most = _END if moment.below is None else moment.below
+    if window is None:
+        return Reach(None, moment.upto, Cut(), None, most)
+    if moment.now is None and window.needs_now:
+        return _NOTHING
+    low, end = window.start(table, moment.now), window.end(table, moment.now)
+    high = end if moment.upto is None else moment.upto if end is None else min(end, moment.upto)
+    first, last = window.numbers
+    below = most if last is None else min(most, last + 1)
+    if window.rows is None and not window.skip:
+        return Reach(low, high, Cut(), first, below)
+    cut = _counted(rows, fresh, window.rows, window.skip, high, moment.below)
+    if isinstance(cut, Refusal):
+        return cut
+    if cut is None:
+        return _NOTHING
+    return Reach(cut.low[0] if cut.low is not None else None, high, cut, first, below)
+
+
+def covers(covered: Complete, low: int | None, first: int | None) -> bool:
     """Whether all matches from a time on, or from a row number on, are kept."""
     if covered.after == NEVER or (low is not None and low > covered.after):
         return True
@@ -196,67 +224,35 @@ def _first_seq(rows: Rows, low: int | None) -> int:
     return next((chunk.first for chunk in rows.chunks if chunk.greatest >= low), rows.below)
 
 
-def _tested(
-    entry: Entry,
-    fresh: pa.Table,
-    times: Ints,
-    low: int | None,
-    high: int | None,
-    cut: _Cut,
-    first: int | None,
-    below: int,
-) -> tuple[pa.Table, Ints]:
+def _tested(entry: Entry, fresh: _Fresh, reach: Reach) -> tuple[pa.Table, Ints]:
     """The rows of the tail that match and lie in the window."""
-    seqs = integers(fresh.column(SEQ))
-    wanted = cut.holds(times, seqs) & (seqs < below)
-    if first is not None:
-        wanted &= seqs >= first
-    inside = _between(times, low, high)
+    if not fresh.rows.num_rows:
+        return fresh.rows, fresh.times
+    seqs = fresh.seqs
+    wanted = reach.cut.holds(fresh.times, seqs) & (seqs < reach.below)
+    if reach.first is not None:
+        wanted &= seqs >= reach.first
+    inside = _between(fresh.times, reach.low, reach.high)
     if inside is not None:
         wanted &= inside
     if wanted.any():
-        wanted &= entry.test(Columns(Batch(fresh)))
+        wanted &= entry.test(Columns(Batch(fresh.rows)))
     if wanted.all():
-        return fresh, times
-    return fresh.filter(pa.array(wanted)), times[wanted]
+        return fresh.rows, fresh.times
+    return fresh.rows.filter(pa.array(wanted)), fresh.times[wanted]
 
 
 def _counted(
-    rows: Rows, fresh: pa.Table, fresh_times: Ints, count: int | None, skip: int, high: int | None, below: int | None
-) -> _Cut | Refusal | None:
+    rows: Rows, fresh: _Fresh, count: int | None, skip: int, high: int | None, below: int | None
+) -> Cut | Refusal | None:
     """Where the newest `count` rows begin, and where they end without the `skip` newest, of those up to `high` and `below`;
     None if the window is empty."""
     wanted = max(count or 0, skip)
-    times, seqs = fresh_times, integers(fresh.column(SEQ))
-    times, seqs = _limited(times, seqs, high, below)
-    rest = list(rows.chunks)
-    while rest:
-        older = max(chunk.greatest for chunk in rest)
-        if np.count_nonzero(times > older) >= wanted:
-            break
-        chunk = rest.pop()
-        more_times, more_seqs = _limited(chunk.times, chunk.seqs, high, below)
-        times, seqs = np.concatenate([more_times, times]), np.concatenate([more_seqs, seqs])
-    order = np.lexsort((seqs, times))
-    total = len(order)
-    complete = rows.complete_from.after
-    if complete != NEVER and np.count_nonzero(times > complete) < min(wanted, total + 1):
+    runs = [run.upto(high, below) for run in (Run.of(fresh.times, fresh.seqs), *(c.by_time for c in rows.chunks))]
+    total, complete = sum(map(len, runs)), rows.complete_from.after
+    if complete != NEVER and sum(run.later(complete) for run in runs) < min(wanted, total + 1):
         return Refusal("its window begins before what is kept")
-    if total <= skip:
+    if total <= skip or (count is not None and count <= skip):
         return None
-
-    def at(place: int) -> tuple[int, int]:
-        return int(times[order[place]]), int(seqs[order[place]])
-
-    low_end = at(total - count) if count is not None and count <= total else None
-    if count is not None and count <= skip:
-        return None
-    return _Cut(low_end, at(total - 1 - skip))
-
-
-def _limited(times: Ints, seqs: Ints, high: int | None, below: int | None) -> tuple[Ints, Ints]:
-    inside = _between(times, None, high)
-    if below is not None:
-        early = seqs < below
-        inside = early if inside is None else inside & early
-    return (times, seqs) if inside is None else (times[inside], seqs[inside])
+    low = nth_newest(runs, count) if count is not None and count <= total else None
+    return Cut(low, nth_newest(runs, skip + 1))

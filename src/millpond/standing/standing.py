@@ -27,6 +27,7 @@ from millpond.query.clauses import Refusal
 from millpond.standing.definition import StandingQuery
 from millpond.standing.entry_files import EntryFiles
 from millpond.standing.keeper import KeptTable, MatchPlan
+from millpond.standing.kept_join import KeptJoin
 from millpond.standing.plan import Served, serve
 from millpond.standing.registry import FOLDER, Registry
 from millpond.standing.work import Matched
@@ -60,6 +61,7 @@ class Serving:
     served: Served | Refusal
     tables: tuple[KeptTable, ...] = ()
     entries: tuple[int, ...] = ()
+    join: KeptJoin | None = None
 
     @property
     def windows(self) -> tuple[Window | None, ...]:
@@ -115,6 +117,8 @@ class StandingQueries:
             self._let_go(query.number)  # only now, so that an entry that it has already stays
             if query.number in self.registry:
                 self._serving[query.number] = made
+                if query.keep == "complete" and not isinstance(made.served, Refusal) and made.served.plain is not None:
+                    made.tables[0].keep_windows({query.number: made.entries[0]}, made.windows[0])
             return made
 
     def _take_up(self, query: StandingQuery, bound: Bound, catalog: Catalog) -> Serving:
@@ -132,9 +136,8 @@ class StandingQueries:
             entries += table.add([part.predicate], part.use.window, always=query.keep != "auto")
             if served.aggregated is not None:
                 table.add_tree(entries[-1], served.aggregated)
-            elif query.keep == "complete" and len(served.parts) == 1:
-                table.keep_window(query.number, entries[-1], part.use.window)
-        return Serving(catalog, bound, served, tuple(tables), tuple(entries))
+        join = None if served.join is None else KeptJoin(served.join, served.parts, tables, entries)
+        return Serving(catalog, bound, served, tuple(tables), tuple(entries), join)
 
     def enter(self, queries: Sequence[StandingQuery], served: Served, predicates: Sequence[Predicate]) -> None:
         """Let many queries of one form and window, over one stream, meet rows. The rest is found out when one is asked."""
@@ -142,14 +145,17 @@ class StandingQueries:
         with self._lock:
             table = self._kept(part.table.name)
             entries = table.add(predicates, part.use.window, always=queries[0].keep != "auto")
-            for query, entry in zip(queries, entries, strict=True):
-                self._entered[query.number] = table, entry, part.use.window
+            entry_of = {query.number: entry for query, entry in zip(queries, entries, strict=True)}
+            self._entered |= {number: (table, entry, part.use.window) for number, entry in entry_of.items()}
+            if queries[0].keep == "complete" and served.plain is not None:
+                table.keep_windows(entry_of, part.use.window)
         self.shrink()
 
     def _leave(self, number: int) -> None:
         found = self._entered.pop(number, None)
         if found is not None and found[0].alive:
             table, entry, window = found
+            table.drop_window(number)
             table.remove([entry], window)
 
     def _kept(self, name: str) -> KeptTable:
@@ -183,7 +189,17 @@ class StandingQueries:
         """As a part of a tick in this process: rows accepted so far meet the queries."""
         for kept, table in self._open():
             self._take_in(kept, table)
+        self._settle()
+
+    def _settle(self) -> None:
+        """After all tables have moved on."""
+        for join in self._joins():
+            join.move_on()
         self.shrink()
+
+    def _joins(self) -> list[KeptJoin]:
+        with self._lock:
+            return [serving.join for serving in self._serving.values() if serving.join is not None]
 
     def _take_in(self, kept: KeptTable, table: StreamTable) -> None:
         self._check(kept, kept.take_in(table.prefix()))
@@ -199,7 +215,7 @@ class StandingQueries:
             else:
                 plans.append(plan)
         if not plans:
-            self.shrink()
+            self._settle()
         return plans
 
     def finish(self, plans: Sequence[MatchPlan], paths: Sequence[str]) -> None:
@@ -211,14 +227,14 @@ class StandingQueries:
                 self._check(plan.table, plan.table.take_matched(plan, matched))
                 plan.table.expire(plan.prefix.now)
         if plans:
-            self.shrink()
+            self._settle()
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
     @property
     def bytes(self) -> int:
         """What is kept takes so much memory."""
-        return sum(table.bytes for table in list(self.kept.values()))
+        return sum(table.bytes for table in list(self.kept.values())) + sum(join.bytes for join in self._joins())
 
     def shrink(self) -> None:
         """Keep what is kept within the setting `standing_memory`: thin old rows, then swap out queries not asked for longest."""

@@ -152,10 +152,10 @@ def answer(
         if isinstance(found, Uncovered) and _cover(workspace, query, serving, why, prefixes, found.low):
             found = from_kept(workspace, serving, why, prefixes, moments, as_of, current)
         if not isinstance(found, Refusal):
-            return _answer(found, bound, prefixes, moments, why.way)
+            return _answer(*found, bound, prefixes, moments)
         why = found
     plan = _plan(workspace, bound, prefixes, as_of)
-    return _answer(ask(workspace, plan), bound, prefixes, moments, f"from scratch, because {why.reason}")
+    return _answer(ask(workspace, plan), f"from scratch, because {why.reason}", bound, prefixes, moments)
 
 
 def streams_of(bound: Bound) -> list[Use]:
@@ -185,8 +185,13 @@ def from_kept(
     moments: Mapping[str, Moment],
     as_of: int | str | None,
     current: int | None,
-) -> pa.Table | Refusal:
-    """The answer made of what is kept, or why it cannot be. `current` is the number of the query, if it is asked as of now."""
+) -> tuple[pa.Table, str] | Refusal:
+    """The answer made of what is kept and how it was made, or why it cannot be. `current` is the number of the query, if it is
+    asked as of now."""
+    if serving.join is not None:
+        joined = serving.join.ask(prefixes.prefixes, moments, serving.bound.names)
+        if not isinstance(joined, Refusal):
+            return joined, "join"
     if served.aggregated is not None:
         (part,), (table,), (number,) = served.parts, serving.tables, serving.entries
         state, entry = table.state, table.state.entries.get(number)
@@ -197,7 +202,7 @@ def from_kept(
         if isinstance(answer, Uncovered):
             return answer
         if not isinstance(answer, Refusal):
-            return served.aggregated.arranged(answer, serving.bound.names)
+            return served.aggregated.arranged(answer, serving.bound.names), "aggregate"
     found: dict[str, Found] = {}
     for part, table, number in zip(served.parts, serving.tables, serving.entries, strict=True):
         state, prefix = table.state, prefixes.prefixes[part.table.folder]
@@ -210,12 +215,12 @@ def from_kept(
         found[part.use.name] = rows
     if served.plain is not None:
         (rows,) = found.values()
-        return rows.newest_first(served.plain).rename_columns(list(serving.bound.names))
+        return rows.newest_first(served.plain).rename_columns(list(serving.bound.names)), "plain"
     plan = _plan(workspace, serving.bound, prefixes, as_of)
     inputs = dict(plan.inputs)
     for name, rows in found.items():
         inputs[name] = Fetched(rows.table(rows.rows.schema.names))
-    return ask(workspace, replace(plan, engine="duckdb", text=served.text, inputs=inputs))
+    return ask(workspace, replace(plan, engine="duckdb", text=served.text, inputs=inputs)), "rows"
 
 
 _MOST_COVERED = 100_000  # rows of the archive that are kept for one entry
@@ -227,7 +232,7 @@ def _cover(
     """Find the matches of a query in the archive, from the time `low` on, and keep them if they are few. Returns whether they are
     kept now."""
     table, entry = serving.tables[0], serving.entries[0]
-    if not served.single or not table.state.entries[entry].kept:
+    if not served.single or not table.may_cover(entry, low):
         return False
     tree = matching_rows(
         read_standing(query.text, query.parameters).query, served.parts[0].table, low, _MOST_COVERED + 1
@@ -236,6 +241,7 @@ def _cover(
     plan = make_plan(bound, prefixes, engine="duckdb", large_rows=workspace.config.large_rows)
     found = ask(workspace, plan)
     if found.num_rows > _MOST_COVERED:
+        table.not_covered(entry, low)
         return False
     table.cover(entry, found.cast(table.state.rows.schema), low)
     return True
@@ -326,7 +332,7 @@ def _plan(workspace: Workspace, bound: Bound, prefixes: PrefixShelf, as_of: int 
     return replace(plan, inputs=inputs)
 
 
-def _answer(rows: pa.Table, bound: Bound, prefixes: PrefixShelf, moments: Mapping[str, Moment], way: str) -> Answer:
+def _answer(rows: pa.Table, way: str, bound: Bound, prefixes: PrefixShelf, moments: Mapping[str, Moment]) -> Answer:
     times: dict[str, int | None] = {}
     tables: dict[str, StreamingTable] = {}
     for use in streams_of(bound):
@@ -350,13 +356,18 @@ def explain(workspace: Workspace, statement: st.ExplainStanding) -> Result:
 def explained(workspace: Workspace, query: StandingQuery) -> Result:
     bound = understood(workspace, query)
     lines = [f"standing query {query.shown}, keep {query.keep}", f"sql: {' '.join(query.sql.split())}"]
-    served = workspace.standing.serving(query, bound).served
+    serving = workspace.standing.serving(query, bound)
+    served = serving.served
     if isinstance(served, Refusal):
         lines.append(f"answered from scratch, because {served.reason}")
     elif served.plain is not None:
         lines.append("answered from its matches alone")
     elif served.aggregated is not None:
         lines.append("answered from a tree of aggregates")
+    elif serving.join is not None and serving.join.refusal is None:
+        lines.append("answered from the rows of its streams that belong together, which are kept")
+    elif serving.join is not None and serving.join.refusal is not None:
+        lines.append(f"answered by DuckDB over its matches, because {serving.join.refusal.reason}")
     else:
         lines.append(f"answered by DuckDB over its matches, because {served.not_plain}")
     lines += [_described(use) for use in bound.uses.values() if isinstance(use.table, StreamingTable)]

@@ -10,6 +10,7 @@ import pytest
 
 import millpond
 from millpond.errors import CatalogError, CorruptBlock, MillpondError, SqlError, TypeMismatch
+from millpond.standing.kept import rows
 
 SLIDING = "BEGIN NOW - INTERVAL '10' MINUTE END NOW"
 
@@ -136,6 +137,32 @@ def test_a_registered_query_meets_rows_that_were_archived(db: millpond.Pond) -> 
     db.append("quotes", [("D", 1.0, 1, 660)])
     db.tick()
     assert handle.invoke().rows() == [("D",), ("C",), ("A",)]
+
+
+@pytest.mark.parametrize("window", [SLIDING, "BEGIN NOW - 2 ROWS END NOW", "BEGIN NOW - 3 ROWS END NOW - 1 ROWS"])
+@pytest.mark.parametrize("group", ["", "GROUP BY symbol"])
+def test_aggregates_are_answered_from_a_tree(db: millpond.Pond, window: str, group: str) -> None:
+    items = "symbol, " if group else ""
+    text = f"SELECT {items}COUNT(*) AS n, SUM(volume) AS v, MIN(price) AS low FROM quotes WHERE price < 40 {group} {window}"
+    handle, naive = db.register(text), db.register(text, keep="nothing")
+    for time in (650, 700, 1400):  # the last one is seen by no tick
+        answer = handle.invoke()
+        assert answer.way == "aggregate"
+        assert sorted(answer.rows()) == sorted(naive.invoke().rows())
+        db.tick()
+        db.append("quotes", [("A", 5.0, time, time), ("D", 6.0, 1, time)])
+
+
+def test_rows_that_were_dropped_are_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_WHOLE", 16)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        handle = db.register("SELECT t FROM r WHERE v < 3 BEGIN NOW - INTERVAL '20' SECOND END NOW", keep="partial")
+        for first in range(0, 200, 20):
+            db.append("r", [(i % 10, i) for i in range(first, first + 20)])
+            db.tick()
+        assert [t for (t,) in handle.invoke().rows()] == [t for t in range(199, 178, -1) if t % 10 < 3]
+        assert [t for (t,) in handle.invoke(as_of=60).rows()] == [t for t in range(60, 39, -1) if t % 10 < 3]
 
 
 def test_nothing_is_kept_of_a_query_that_keeps_most_rows(db: millpond.Pond) -> None:
@@ -319,3 +346,16 @@ def test_any_text_is_a_name(db: millpond.Pond, name: str) -> None:
         assert db.sql(f"INVOKE `{name}`").rows() == []
     db.registered(name).drop()
     assert len(db.sql("SHOW STANDING QUERIES")) == 0
+
+
+@pytest.mark.parametrize("window", ["BEGIN NOW - INTERVAL '9' SECOND END NOW", "BEGIN NOW - 10 ROWS END NOW"])
+@pytest.mark.parametrize("many", [False, True])
+def test_windows_are_applied_at_ticks_if_all_is_kept(db: millpond.Pond, window: str, many: bool) -> None:
+    text = f"SELECT volume FROM quotes WHERE volume < ? {window}"
+    handle = db.register_many(text, [(5,)], keep="complete")[0] if many else db.register(text, [5], keep="complete")
+    for first in range(1000, 1100, 20):
+        db.append("quotes", [("X", 1.0, i % 10, i) for i in range(first, first + 20)])
+        db.tick()
+        assert handle.invoke().rows() == [(v,) for v in (4, 3, 2, 1, 0)]
+        ((kept,),) = [list(table.state.windows.values()) for table in db._workspace.standing.kept.values()]
+        assert len(kept) <= (5 if first > 1000 else 10), "what has left the window is not held"

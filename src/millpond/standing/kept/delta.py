@@ -30,7 +30,7 @@ class JoinFactor:
     operator: Operator
     right: int
     right_column: str
-    offset: int = 0
+    offset: int | float = 0
 
     def other(self, stream: int) -> int:
         return self.right if stream == self.left else self.left

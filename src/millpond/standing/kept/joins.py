@@ -1,4 +1,4 @@
-"""Results of a join that are kept: tuples of row numbers, in the order of their earliest event time.
+"""Results of a join that are kept: tuples of row numbers, in runs that are in the order of their earliest event time.
 
 Idea. A tuple has a time for each stream, of which the earliest and the latest bound its age. Windows mostly end now, so the
 earliest decides (PSoup, section 4.3): tuples are sorted by it, in runs that are merged as they age. A window that all streams
@@ -18,21 +18,44 @@ import numpy.typing as npt
 
 from millpond.event_time import NEVER
 from millpond.standing.kept.delta import Tuples
+from millpond.standing.kept.newest import Cut
 
 Ints = npt.NDArray[np.int64]
 
 _WHOLE = 1 << 20  # tuples at which a run is left alone
+_UNCUT = Cut()
 _EARLIEST, _LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class StreamWindow:
-    """Rows with `low` <= time <= `high` and `from_seq` <= number < `below_seq`."""
+    """Rows with `low` <= time <= `high` and `from_seq` <= number < `below_seq` that `cut` holds."""
 
     low: int = _EARLIEST
     high: int = _LATEST
     from_seq: int = 0
     below_seq: int = _LATEST
+    cut: Cut = _UNCUT
+
+    def numbered(self, seqs: Ints) -> npt.NDArray[np.bool_] | None:
+        """Which rows have such numbers; None if all may have any."""
+        if self.from_seq <= 0 and self.below_seq == _LATEST:
+            return None
+        return (seqs >= self.from_seq) & (seqs < self.below_seq)
+
+    def doubtful(self, tuples: Tuples) -> Ints:
+        """The places of tuples, in their order, whose earliest and latest time do not tell that their row is in the window."""
+        low = self.low if self.cut.low is None else max(self.low, self.cut.low[0] + 1)
+        high = self.high if self.cut.high is None else min(self.high, self.cut.high[0] - 1)
+        early = int(tuples.earliest.searchsorted(low))
+        if tuples.latest.max(initial=_EARLIEST) <= high:
+            return np.arange(early)
+        late = np.flatnonzero(tuples.latest > high)
+        return np.concatenate([np.arange(early), late[late.searchsorted(early) :]])
+
+    def holds(self, times: Ints, seqs: Ints) -> npt.NDArray[np.bool_]:
+        """Which rows with these times and numbers lie between its ends."""
+        return (times >= self.low) & (times <= self.high) & self.cut.holds(times, seqs)
 
 
 @dataclass(frozen=True)
@@ -55,7 +78,8 @@ class Kept:
     def of(self, windows: Sequence[StreamWindow], times_of: Sequence[Callable[[Ints], Ints]] = ()) -> tuple[Ints, ...]:
         """The row numbers, by stream, of the tuples whose rows lie in the windows of their streams.
 
-        `times_of` gives the times of rows of each stream. It is not needed if all windows have the same times.
+        `times_of` gives the times of rows of each stream, NEVER of those that nobody knows any more. It is not needed if all
+        windows have the same times, and none has a cut.
         """
         low = max(min(w.low for w in windows), self.start)
         high = max(w.high for w in windows)
@@ -64,20 +88,19 @@ class Kept:
             part = run.at(
                 slice(int(run.earliest.searchsorted(low)), int(run.earliest.searchsorted(high, side="right")))
             )
-            keep = part.latest <= high
-            for seqs, window in zip(part.seqs, windows, strict=True):
-                if window.from_seq > 0 or window.below_seq < _LATEST:
-                    keep &= (seqs >= window.from_seq) & (seqs < window.below_seq)
-            part = part if keep.all() else part.at(keep)
+            part = _only(part, None if part.latest.max(initial=_EARLIEST) <= high else part.latest <= high)
             for stream, window in enumerate(windows):
-                doubtful = np.flatnonzero((part.earliest < window.low) | (part.latest > window.high))
+                part = _only(part, window.numbered(part.seqs[stream]))
+                doubtful = window.doubtful(part)
                 if len(doubtful):
-                    times = times_of[stream](part.seqs[stream][doubtful])
-                    outside = doubtful[(times < window.low) | (times > window.high)]
-                    part = part.at(np.delete(np.arange(len(part)), outside))
+                    seqs = part.seqs[stream][doubtful]
+                    outside = doubtful[~window.holds(times_of[stream](seqs), seqs)]
+                    part = part.at(np.delete(np.arange(len(part)), outside)) if len(outside) else part
             if len(part):
-                found.append(part)
-        return (_merged(found) if found else _nothing(self.streams)).seqs
+                found.append(part.seqs)
+        if len(found) < 2:
+            return found[0] if found else _nothing(self.streams).seqs
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
 
     def needed(self, stream: int) -> Ints:
         """The numbers of the rows of a stream that occur in some tuple, in increasing order."""
@@ -116,6 +139,10 @@ class JoinPairs:
             if len(run):
                 runs.append(run)
         self.snapshot = Kept(now.streams, tuple(runs), time)
+
+
+def _only(tuples: Tuples, keep: npt.NDArray[np.bool_] | None) -> Tuples:
+    return tuples if keep is None else tuples.at(keep)
 
 
 def _nothing(streams: int) -> Tuples:

@@ -4,13 +4,13 @@ Idea. Matching a batch gives pairs (entry, row) where matches are few, and a mat
 runs that are merged as they age, like those of a log-structured tree, so that a question looks into few runs, and a match is
 copied a logarithmic number of times.
 
-Invariant. A row number is told for an entry exactly if it was given for it, is not less than `start`, and the entry was not
-removed since.
+Invariant. A row number is told for an entry exactly if it was given for it and has not been forgotten since, and the entry was
+not removed since. Runs may hold matches of forgotten rows for a while: those below `pairs_start` and `bits_start`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +34,8 @@ class Matches:
 
     pairs: tuple[PairRun, ...] = ()
     bits: tuple[BitRun, ...] = ()
-    start: int = 0
+    pairs_start: int = 0
+    bits_start: int = 0
     gone: frozenset[int] = frozenset()
 
     @property
@@ -45,14 +46,13 @@ class Matches:
         """The numbers of the rows that fulfil an entry, from `from_seq` up to `below_seq`, without it, in increasing order."""
         if entry in self.gone:
             return _NONE
-        from_seq = max(from_seq, self.start)
         found = []
         name = np.int32(entry)
-        runs: Sequence[PairRun | BitRun]
-        for runs in (self.pairs, self.bits):
+        for runs, start in self._told():
+            low = max(from_seq, start)
             for run in runs:
-                if run.last >= from_seq and run.first < below_seq:
-                    rows = run.find(name, from_seq, below_seq)
+                if run.last >= low and run.first < below_seq:
+                    rows = run.find(name, low, below_seq)
                     if rows is not None and len(rows):
                         found.append(rows)
         if len(found) < 2:
@@ -62,11 +62,22 @@ class Matches:
 
     def needed(self, from_seq: int = 0, below_seq: int = _END) -> Ints:
         """The numbers of the rows in this range that fulfil some entry, in increasing order."""
-        gone, from_seq = _named(self.gone), max(from_seq, self.start)
-        runs: list[PairRun | BitRun] = [*self.pairs, *self.bits]
-        found = [run.rows_of_all_but(gone) for run in runs if run.last >= from_seq and run.first < below_seq]
-        whole = np.unique(np.concatenate([_NONE, *found]))
+        gone = _named(self.gone)
+        whole = np.unique(np.concatenate([_NONE, *self._rows_of_all_but(gone, from_seq, below_seq)]))
         return whole[whole.searchsorted(from_seq) : whole.searchsorted(below_seq)]
+
+    def _told(self) -> Iterator[tuple[Sequence[PairRun | BitRun], int]]:
+        """The runs of each kind, and the number from which on their rows are told."""
+        yield self.pairs, self.pairs_start
+        yield self.bits, self.bits_start
+
+    def _rows_of_all_but(self, gone: Entries, from_seq: int, below_seq: int) -> Iterator[Ints]:
+        for runs, start in self._told():
+            low = max(from_seq, start)
+            for run in runs:
+                if run.last >= low and run.first < below_seq:
+                    rows = run.rows_of_all_but(gone)
+                    yield rows[rows >= low]
 
 
 class MatchRuns:
@@ -99,10 +110,14 @@ class MatchRuns:
         self.snapshot = replace(self.snapshot, pairs=tuple(pairs), bits=tuple(bits))
 
     def add(self, entry: int, seqs: Ints) -> None:
-        """Add rows that one entry has found by itself: its back-fill."""
+        """Add rows that one entry has found by itself: its back-fill. They may be older than what was forgotten."""
         entries = np.full(len(seqs), entry, dtype=np.int32)
         self._revive([entries[:1]])
         pairs: Sequence[PairRun] = self.snapshot.pairs
+        if len(seqs) and (old := int(seqs.min())) < (start := self.snapshot.pairs_start):
+            left = [run.without(_NOBODY, start) for run in pairs]
+            pairs = [run for run in left if run is not None]
+            self.snapshot = replace(self.snapshot, pairs_start=old)
         far = (seqs - seqs.min(initial=_END)) >> 32  # a history may be longer than one run can be
         for part in np.unique(far):
             pairs = _append_pairs(pairs, PairRun.of_pairs(entries[far == part], seqs[far == part]))
@@ -121,21 +136,28 @@ class MatchRuns:
     def forget_before(self, seq: int) -> None:
         """Forget the rows numbered under `seq`."""
         now = self.snapshot
-        if seq <= now.start:
+        if seq <= now.pairs_start:
             return
         pairs = [run if _mostly_after(run, seq) else run.without(_NOBODY, seq) for run in now.pairs]
         bits = [run if _mostly_after(run, seq) else run.without(_NOBODY, seq) for run in now.bits]
         self.snapshot = replace(
-            now, pairs=tuple(r for r in pairs if r is not None), bits=tuple(r for r in bits if r is not None), start=seq
+            now,
+            pairs=tuple(r for r in pairs if r is not None),
+            bits=tuple(r for r in bits if r is not None),
+            pairs_start=seq,
+            bits_start=max(seq, now.bits_start),
         )
 
     def compact(self) -> None:
         """Give back the memory of entries that were removed and of rows that were forgotten."""
         now, gone = self.snapshot, _named(self.snapshot.gone)
-        pairs = [run.without(gone, now.start) for run in now.pairs]
-        bits = [run.without(gone, now.start) for run in now.bits]
-        self.snapshot = Matches(
-            tuple(r for r in pairs if r is not None), tuple(r for r in bits if r is not None), now.start
+        pairs = [run.without(gone, now.pairs_start) for run in now.pairs]
+        bits = [run.without(gone, now.bits_start) for run in now.bits]
+        self.snapshot = replace(
+            now,
+            pairs=tuple(r for r in pairs if r is not None),
+            bits=tuple(r for r in bits if r is not None),
+            gone=frozenset(),
         )
 
     def _revive(self, used: Iterable[Entries]) -> None:

@@ -52,7 +52,7 @@ class Ranked:
         )
 
 
-def can_compare(left: pa.DataType, right: pa.DataType, offset: int = 0) -> bool:
+def can_compare(left: pa.DataType, right: pa.DataType, offset: int | float = 0) -> bool:
     """Whether `ranked` takes columns of these types."""
     numbers = [pa.types.is_signed_integer(t) or t in (pa.float32(), pa.float64()) for t in (left, right)]
     if (
@@ -65,7 +65,7 @@ def can_compare(left: pa.DataType, right: pa.DataType, offset: int = 0) -> bool:
     return dated or all(numbers)
 
 
-def ranked(left: pa.ChunkedArray, right: pa.ChunkedArray, offset: int = 0) -> tuple[Ranked, Ranked]:
+def ranked(left: pa.ChunkedArray, right: pa.ChunkedArray, offset: int | float = 0) -> tuple[Ranked, Ranked]:
     """Two columns as integers that compare as the values of the left one do with those of the right one plus `offset`."""
     assert can_compare(left.type, right.type, offset), f"{left.type} and {right.type}"
     if pa.types.is_string(left.type):
@@ -74,7 +74,7 @@ def ranked(left: pa.ChunkedArray, right: pa.ChunkedArray, offset: int = 0) -> tu
     if pa.types.is_floating(left.type) or pa.types.is_floating(right.type):
         doubles = one.numbers.astype(np.float64), other.numbers.astype(np.float64) + offset
         return Ranked(_in_order(doubles[0]), one.valid), Ranked(_in_order(doubles[1]), other.valid)
-    return Ranked(one.numbers, one.valid), _shifted(other, offset)
+    return Ranked(one.numbers, one.valid), _shifted(other, int(offset))
 
 
 def holds(left: Ranked, right: Ranked, operator: Operator) -> Bools:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from millpond.arrow import integers
 from millpond.event_time import NEVER
 from millpond.predicate.vector import Columns, Filter
 from millpond.schema import SEQ
+from millpond.standing.kept.newest import Run
 
 Ints = npt.NDArray[np.int64]
 
@@ -60,6 +62,11 @@ class Chunk:
     @property
     def size(self) -> int:
         return len(self.seqs)
+
+    @cached_property
+    def by_time(self) -> Run:
+        """The rows in the order of their times. Sorted when somebody asks first."""
+        return Run.of(self.times, self.seqs)
 
     def places(self, seqs: Ints) -> Ints:
         """Where the rows with these numbers stand, all of which lie between the first and the last of the chunk."""
@@ -109,8 +116,7 @@ class Rows:
         """The rows with these numbers, in their order; a number may occur more than once. All of them are held."""
         names = self.schema.names if columns is None else list(columns)
         if len(seqs) > 1 and not (seqs[1:] > seqs[:-1]).all():
-            distinct, inverse = np.unique(seqs, return_inverse=True)
-            return self.take(distinct, columns).combine_chunks().take(pa.array(inverse))
+            return self._scattered(seqs, names)
         schema = self.schema if columns is None else pa.schema([self.schema.field(n) for n in names])
         batches = []
         for chunk, begin, end in self._touched(seqs):
@@ -122,6 +128,17 @@ class Rows:
             else:
                 batches.append(rows.take(pa.array(places)))
         return pa.Table.from_batches(batches, schema)
+
+    def _scattered(self, seqs: Ints, names: Sequence[str]) -> pa.Table:
+        """The rows with these numbers, which stand in any order and may occur more than once."""
+        least, greatest = int(seqs.min()), int(seqs.max())
+        chunks = [c for c in self.chunks if c.last >= least and c.first <= greatest]
+        held = np.concatenate([_NONE, *(c.seqs for c in chunks)])
+        rows = pa.Table.from_batches([c.rows.select(names) for c in chunks], pa.schema(map(self.schema.field, names)))
+        places = _places(held, seqs)
+        whole = len(held) == held[-1] - held[0] + 1 and least >= held[0] and greatest <= held[-1]
+        assert whole or (held[places] == seqs).all(), "a row that is not held"
+        return rows.combine_chunks().take(pa.array(places))
 
     def take_last_first(self, seqs: Ints, columns: Sequence[str]) -> pa.Table:
         """The rows with these numbers, which increase, in the opposite order."""
@@ -140,6 +157,15 @@ class Rows:
             return self.times_of(distinct)[inverse]
         parts = [chunk.times[chunk.places(seqs[begin:end])] for chunk, begin, end in self._touched(seqs)]
         return parts[0] if len(parts) == 1 else np.concatenate([_NONE, *parts])
+
+    def times_where_held(self, seqs: Ints) -> Ints:
+        """The event times of the rows with these numbers, in any order; NEVER where a row is not held."""
+        held = np.concatenate([_NONE, *(chunk.seqs for chunk in self.chunks)])
+        if not len(held):
+            return np.full(len(seqs), NEVER)
+        times = np.concatenate([chunk.times for chunk in self.chunks])
+        places = np.clip(_places(held, seqs), 0, len(held) - 1)
+        return np.where(held[places] == seqs, times[places], NEVER)
 
     def filter(
         self, test: Filter, low: int | None = None, high: int | None = None, from_seq: int = 0,
@@ -253,10 +279,6 @@ class RecentRows:
         """Remove the rows numbered under `seq`."""
         self.thin(seq, _NONE)
 
-    def drop_older(self, time: int) -> None:
-        """Remove the chunks of which every row is earlier than `time`."""
-        self._keep([None if chunk.greatest < time else chunk for chunk in self.snapshot.chunks])
-
     def _thinned(self, chunk: Chunk, below: int, needed: Ints) -> Chunk | None:
         if chunk.first >= below:
             return chunk
@@ -290,6 +312,16 @@ class RecentRows:
                 kept.append([left])
         merged = tuple(_merged(each) if len(each) > 1 else each[0] for each in kept)
         self.snapshot = replace(now, chunks=merged, complete_from=Complete(seq, after))
+
+
+def _places(held: Ints, seqs: Ints) -> Ints:
+    """Where some numbers stand among others, which increase."""
+    places: Ints
+    if held[-1] - held[0] + 1 == len(held):
+        places = seqs - held[0]
+        return places
+    places = held.searchsorted(seqs)
+    return places
 
 
 def _inside(chunk: Chunk, begin: int, end: int, low: int | None, high: int | None) -> npt.NDArray[np.bool_] | None:

@@ -24,6 +24,7 @@ from millpond.standing.kept import levels as levels_module
 from millpond.standing.kept import segments as segments_module
 from millpond.standing.kept.groups import GroupNames
 from millpond.standing.kept.levels import Level, pieces, pyramid
+from millpond.standing.kept.newest import Cut
 from millpond.standing.kept.parts import Measure
 from millpond.standing.kept.segments import Leaves, Segment, answered, cut
 from millpond.standing.kept.shape import Shape, shown_level
@@ -34,6 +35,7 @@ _EARLIEST, _LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _WAITING_ROWS = 512
 _WAITING_BATCHES = 32
 _SPARE_GROUPS = 1024
+_WHOLE = Cut()
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,16 @@ class Tree:
         high: int | None = None,
         below_seq: int | None = None,
         also: tuple[pa.Table, Ints] | None = None,
+        cut: Cut = _WHOLE,
     ) -> pa.Table:
-        """The aggregates over the rows with `low` <= time <= `high` and a number less than `below_seq`.
+        """The aggregates over the rows with `low` <= time <= `high` and a number less than `below_seq` that `cut` holds.
 
-        `also` are rows that are not in the tree, with their times. The columns are the keys and then the measures; there is a
-        row for each group that has rows, or exactly one without groups.
+        `also` are rows that are not in the tree, with their times; `cut` holds all of them. The columns are the keys and then the
+        measures; there is a row for each group that has rows, or exactly one without groups.
         """
         low, high = _EARLIEST if low is None else low, _LATEST if high is None else high
         groups = self.groups
-        singles = [leaves.between(low, high, below_seq) for leaves in self.waiting]
+        singles: list[Leaves] = []
         if also is not None and len(also[1]):
             rows, times = also
             codes = None
@@ -84,6 +87,13 @@ class Tree:
             singles.append(
                 self.shape.leaves(rows, times, np.zeros(len(times), dtype=np.int64), codes).between(low, high, None)
             )
+        # Nodes tell rows apart by time alone. Rows at the very ends of the cut are looked at one by one.
+        for time in {end[0] for end in (cut.low, cut.high) if end is not None and low <= end[0] <= high}:
+            tied = [*self._rows(time, time, below_seq), *(w.between(time, time, below_seq) for w in self.waiting)]
+            singles += [leaves.at(cut.holds(leaves.times, leaves.seqs)) for leaves in tied]
+        low = low if cut.low is None else max(low, cut.low[0] + 1)
+        high = high if cut.high is None else min(high, cut.high[0] - 1)
+        singles += [leaves.between(low, high, below_seq) for leaves in self.waiting]
         beside = [leaves for leaves in singles if len(leaves)]
         found, single = self._collect(low, high, below_seq)
         single += beside

@@ -17,6 +17,7 @@ from millpond.predicate.form import Operator
 from millpond.standing.kept import joins, probe
 from millpond.standing.kept.delta import JoinFactor, Side, Tuples, new_tuples
 from millpond.standing.kept.joins import JoinPairs, StreamWindow
+from millpond.standing.kept.newest import Cut
 
 COMPARE = {
     "=": operator.eq,
@@ -127,6 +128,9 @@ def factor(draw: st.DrawFn, streams: int) -> JoinFactor:
     return JoinFactor(left, draw(name), draw(operators), right, draw(name), draw(st.integers(-1, 1)))
 
 
+places = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 12))
+
+
 @settings(max_examples=150)
 @given(st.data(), st.sampled_from([2, 3]), st.integers(1, 20), st.booleans())
 def test_new_tuples_come_once(data: st.DataObject, streams: int, at_once: int, one_window: bool) -> None:
@@ -147,7 +151,8 @@ def test_new_tuples_come_once(data: st.DataObject, streams: int, at_once: int, o
     if one_window:
         windows = [data.draw(st.builds(StreamWindow, st.integers(-1, 10), st.integers(-1, 10)))] * streams
     else:
-        ends = st.builds(StreamWindow, st.integers(-1, 5), st.integers(3, 10), st.integers(0, 3), st.integers(3, 12))
+        ends = st.builds(StreamWindow, st.integers(-1, 5), st.integers(3, 10), st.integers(0, 3), st.integers(3, 12),
+                         st.builds(Cut, places, places))  # fmt: skip
         windows = [data.draw(ends) for _ in range(streams)]
     forget = data.draw(st.integers(-1, 5))
     kept.forget_before(forget)
@@ -156,26 +161,29 @@ def test_new_tuples_come_once(data: st.DataObject, streams: int, at_once: int, o
         found = snapshot.of(windows, () if one_window else [t.__getitem__ for t in times])
         answer = list(zip(*(s.tolist() for s in found), strict=True))
         wanted = [
-            places
-            for places in itertools.product(*(range(len(h)) for h in then))
+            at
+            for at in itertools.product(*(range(len(h)) for h in then))
             if all(
                 true(
                     f.operator,
-                    then[f.left][places[f.left]]["_ab".index(f.left_column)],
-                    then[f.right][places[f.right]]["_ab".index(f.right_column)],
+                    then[f.left][at[f.left]]["_ab".index(f.left_column)],
+                    then[f.right][at[f.right]]["_ab".index(f.right_column)],
                     f.offset,
                 )
                 for f in factors
             )
             and all(
-                w.low <= then[s][p][0] <= w.high and w.from_seq <= p < w.below_seq
-                for s, (p, w) in enumerate(zip(places, windows, strict=True))
+                w.low <= then[s][p][0] <= w.high
+                and w.from_seq <= p < w.below_seq
+                and (w.cut.low is None or (then[s][p][0], p) >= w.cut.low)
+                and (w.cut.high is None or (then[s][p][0], p) <= w.cut.high)
+                for s, (p, w) in enumerate(zip(at, windows, strict=True))
             )
-            and (snapshot is not kept.snapshot or min(then[s][p][0] for s, p in enumerate(places)) >= forget)
+            and (snapshot is not kept.snapshot or min(then[s][p][0] for s, p in enumerate(at)) >= forget)
         ]
         assert sorted(answer) == wanted
-        earliest = [min(then[s][p][0] for s, p in enumerate(places)) for places in answer]
-        assert earliest == sorted(earliest)
+        for run in snapshot.runs:
+            assert (run.earliest[1:] >= run.earliest[:-1]).all()
         assert snapshot.needed(0).tolist() == sorted({s for run in snapshot.runs for s in run.seqs[0].tolist()})
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import millpond
 from millpond.standing.kept import levels, segments, tree
+from millpond.standing.kept.newest import Cut
 from millpond.standing.kept.parts import Function, Measure, serves
 from millpond.standing.kept.tree import AggregateTree, Tree
 
@@ -113,9 +114,24 @@ def ints(values: Any) -> Any:
     return np.array(values, dtype=np.int64)
 
 
-def check(snapshot: Tree, held: list[Placed], low: int, high: int, below: int | None, also: list[Placed]) -> None:
-    keys = snapshot.shape.keys
-    inside = [r for t, s, r in held if low <= t <= high and (below is None or s < below)]
+def check(
+    snapshot: Tree,
+    held: list[Placed],
+    low: int,
+    high: int,
+    below: int | None,
+    also: list[Placed],
+    cut: Cut | None = None,
+) -> None:
+    keys, cut = snapshot.shape.keys, cut or Cut()
+    inside = [
+        r
+        for t, s, r in held
+        if low <= t <= high
+        and (below is None or s < below)
+        and (cut.low is None or (t, s) >= cut.low)
+        and (cut.high is None or (t, s) <= cut.high)
+    ]
     inside += [r for t, _, r in also if low <= t <= high]
     wanted: dict[Any, list[Row]] = {} if keys else {(): []}
     for row in inside:
@@ -125,9 +141,9 @@ def check(snapshot: Tree, held: list[Placed], low: int, high: int, below: int | 
         expected = {k: [plain(naive(m, rs)) for m in snapshot.shape.measures] for k, rs in wanted.items()}
     except OverflowError:
         with pytest.raises(millpond.EngineError, match='the sum of "big" is too large for BIGINT'):
-            snapshot.ask(low, high, below, extra)
+            snapshot.ask(low, high, below, extra, cut)
         return
-    found = snapshot.ask(low, high, below, extra)
+    found = snapshot.ask(low, high, below, extra, cut)
     answer = {
         tuple(map(plain, row[: len(keys)])): list(map(plain, row[len(keys) :]))
         for row in zip(*(c.to_pylist() for c in found.columns), strict=True)
@@ -143,6 +159,8 @@ ops = st.one_of(
 )
 windows = st.tuples(st.integers(-1, 31), st.integers(-1, 31), st.none() | st.integers(0, 60))
 
+places = st.none() | st.tuples(st.integers(-1, 31), st.integers(0, 60))
+
 
 @settings(max_examples=60)
 @given(
@@ -152,6 +170,7 @@ windows = st.tuples(st.integers(-1, 31), st.integers(-1, 31), st.none() | st.int
     st.sampled_from([(), ("tiny",), ("name", "flag"), ("load",)]),
     st.lists(st.sampled_from(MEASURES), min_size=1, max_size=4),
     st.sampled_from([1, 5, 512]),
+    st.builds(Cut, places, places),
 )
 def test_answers_are_those_of_all_rows(
     done: list[Any],
@@ -160,6 +179,7 @@ def test_answers_are_those_of_all_rows(
     keys: tuple[str, ...],
     measures: list[Measure],
     waiting: int,
+    cut: Cut,
 ) -> None:
     kept, held, seq, frontier = AggregateTree(SCHEMA, measures, keys), list[Placed](), 0, -100
     old: list[tuple[Tree, list[Placed], int]] = []
@@ -183,6 +203,7 @@ def test_answers_are_those_of_all_rows(
         for snapshot, then, known in old:
             for low, high, below in [*asked, (0, 30, None)]:
                 check(snapshot, then, max(low, known), high, below, fresh)
+                check(snapshot, then, max(low, known), high, below, [], cut)
 
 
 def test_a_big_tree_answers_as_all_rows_do() -> None:
