@@ -30,6 +30,7 @@ from millpond.query.approximate import APPROXIMATE
 from millpond.schema import SEQ
 from millpond.sql.dialect import CORRELATED, NORMS, ORIGINAL_NAME, span_of
 from millpond.sql.group_windows import FUNCTIONS as GROUP_FUNCTIONS
+from millpond.sql.group_windows import GROUP_TABLE
 from millpond.sql.rules import FUNCTIONS as PROVED
 from millpond.sql.spark_functions import ALLOWED, REFUSED, TABLE_FUNCTIONS
 
@@ -100,11 +101,20 @@ class Contents:
     bare_calls: bool
     """Whether a column has a name that Spark takes for a call without parentheses, if there is no such column."""
     stars: bool
+    made_tables: bool
+    """Whether a relation is made by a call, or is a group window around a table."""
+    column_lists: bool
+    """Whether an alias of a relation names its columns."""
 
     @property
     def calls(self) -> bool:
         """Whether there are calls that may be millpond's own or the user's, or stand for the instant."""
         return bool(self.kinds & _CALLS)
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether steps before names are resolved may put other nodes into the tree than those of the text."""
+        return self.calls or self.made_tables
 
 
 def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
@@ -115,7 +125,7 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
     """
     waiting: list[exp.Expr] = [tree]
     kinds: set[type[exp.Expr]] = set()
-    row_numbers = bare_calls = stars = False
+    row_numbers = bare_calls = stars = made_tables = column_lists = False
     while waiting:
         node = waiting.pop()
         kind = node.__class__
@@ -135,6 +145,9 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
             stars = stars or not isinstance(node.parent, exp.Count)
         elif kind is exp.Table:
             _check_table(node, sql)
+            made_tables = made_tables or isinstance(node.this, exp.Func) or node.meta_get(GROUP_TABLE) is not None
+        elif kind is exp.TableAlias:
+            column_lists = column_lists or bool(node.args.get("columns"))
         elif kind is exp.Collate:
             _check_collation(node, sql)
         elif kind is exp.CTE and RELATION_NAME.fullmatch(node.alias):
@@ -145,7 +158,7 @@ def check_allowed(tree: exp.Expr, catalog: Catalog, sql: str) -> Contents:
                 span=span_of(node.expression),
             )  # fmt: skip
         waiting.extend(node.iter_expressions(reverse=True))  # so that errors are told in the order of the text
-    return Contents(frozenset(kinds), row_numbers, bare_calls, stars)
+    return Contents(frozenset(kinds), row_numbers, bare_calls, stars, made_tables, column_lists)
 
 
 def check_bare_names(tree: exp.Expr, sql: str) -> None:

@@ -8,7 +8,7 @@ statements allowed here take a few seconds, and anything larger is refused as so
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -107,14 +107,14 @@ def too_long(function: str) -> str:
     return f"{function} would make a text of more than {LONGEST_TEXT:,} bytes"
 
 
-def check_growth(tree: exp.Expr) -> None:
+def check_growth(tree: exp.Expr, kinds: Collection[type[exp.Expr]]) -> None:
     """Refuse constants that make too long a text or list: engines compute some while they plan, and cannot be stopped.
 
-    What depends on the rows is refused when it is computed.
+    `kinds` are those of its nodes. What depends on the rows is refused when it is computed.
     """
-    nodes = list(tree.walk())
-    if not any(type(node) in _MAKERS for node in nodes):
+    if _MAKERS.isdisjoint(kinds):
         return
+    nodes = list(tree.walk())
     lengths: dict[int, int] = {}  # of the texts that nodes stand for, as far as constants tell
     for node in reversed(nodes):  # what a node is made of comes before it
         if type(node) in (exp.GenerateSeries, exp.Anonymous):

@@ -97,6 +97,20 @@ def test_a_forked_child_makes_its_own() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+def test_a_text_that_comes_again_is_asked_of_the_tables_of_its_time() -> None:
+    engine = Engine()
+    text = "SELECT sum(a) AS s FROM t"
+    for rows in ([1, 2], [3], [], [2.5], [4]):
+        found = engine.run(text, {"t": pa.table({"a": pa.array(rows, pa.float64() if 2.5 in rows else pa.int64())})})
+        assert found.column("s").to_pylist() == [sum(rows) if rows else None]
+    with pytest.raises(EngineError):
+        engine.run(text, {"t": pa.table({"b": [1]})})
+    with pytest.raises(EngineError):
+        engine.run(text, {})
+    assert engine.run(text, {"t": pa.table({"a": [7]})}).column("s").to_pylist() == [7]
+    engine.close()
+
+
 def test_windows_of_dropped_queries_are_let_go(tmp_path: Path) -> None:
     with millpond.connect(tmp_path, auto_archive=False) as db:
         db.sql("CREATE STREAMING TABLE p (v INT, t BIGINT) TIMESTAMP BY t")

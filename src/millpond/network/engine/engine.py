@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Mapping
 
 import duckdb
@@ -20,6 +21,7 @@ from millpond.query.local import confine, translate_error
 from millpond.sql.translate import configure, needs_spark
 
 SETTING = "evaluation_memory"
+_MOST_PARSED = 1024  # texts that are remembered; those that name an instant never come again
 
 
 class ForSpark(EngineError):
@@ -37,6 +39,7 @@ class Engine(ProcessBound):
         self._connection = spares.take(self._limits) or _instance(*self._limits)
         self._functions: set[str] = set()
         self._clean = True  # no question is under way or has ended in an error
+        self._parsed: OrderedDict[str, duckdb.Statement | None] = OrderedDict()
         self.evaluation: Evaluation | None = None  # under way: each question has its deadline
         self._at_end = weakref.finalize(self, self._connection.close)  # as in `Local`
 
@@ -52,10 +55,10 @@ class Engine(ProcessBound):
             self._connection.register(name, rows)
         try:
             if self.evaluation is None:
-                answer = self._connection.sql(text).to_arrow_table()
+                answer = self._answer(text)
             else:
                 with self.evaluation.question() as deadline, deadline.guard(self._connection):
-                    answer = self._connection.sql(text).to_arrow_table()
+                    answer = self._answer(text)
             self._clean = clean
             return self._within_memory(answer)
         except duckdb.Error as error:
@@ -75,14 +78,31 @@ class Engine(ProcessBound):
             for name in tables:
                 self._connection.unregister(name)
 
+    def _answer(self, text: str) -> pa.Table:
+        return self._connection.sql(self._statement(text)).to_arrow_table()
+
     def _within_memory(self, rows: pa.Table) -> pa.Table:
         if rows.nbytes > self._memory:
             raise too_large("the result of an evaluation", self._memory, SETTING)
         return rows
 
+    def _statement(self, text: str) -> str | duckdb.Statement:
+        """The text, from the second time on parsed: a query asks the same at most instants. Names are looked up each time."""
+        found = self._parsed.get(text)
+        if found is not None:
+            self._parsed.move_to_end(text)
+            return found
+        if text in self._parsed:
+            (found,) = self._connection.extract_statements(text)
+        self._parsed[text] = found
+        if len(self._parsed) > _MOST_PARSED:
+            self._parsed.popitem(last=False)
+        return text if found is None else found
+
     def close(self) -> None:
         if self._at_end.detach() is None:
             return  # closed before
+        self._parsed.clear()
         if self._clean and not self._functions:
             spares.give_back(self._limits, self._connection)
         else:

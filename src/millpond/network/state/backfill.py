@@ -42,7 +42,10 @@ class Past:
         self.shard = shard
         self._local = local
         self.catalog = catalog
-        self._standards: dict[str, pa.Table] = {}
+        self._standards: dict[str, pa.Table] = {}  # of this step
+        self._small: dict[
+            str, tuple[tuple[StandardTable, str, int], pa.Table]
+        ] = {}  # of the last version that was asked for
         self._lookups: dict[Path, Lookups] = {}
 
     def rows(self, stream: str, low: int | None, high: int) -> pa.Table:
@@ -163,9 +166,22 @@ class Past:
 
     def standard(self, name: str) -> pa.Table:
         if name not in self._standards:
-            table = self.catalog.standard[name]
-            self._standards[name] = self._ask(table, f"SELECT {SPARK.names(table.columns.names)} FROM `{table.name}`")
+            self._standards[name] = self._whole(self.catalog.standard[name])
         return self._standards[name]
+
+    def _whole(self, table: StandardTable) -> pa.Table:
+        """All rows of a standard table. Those of a small one are kept as long as no version follows."""
+        snapshot = self._shelf.snapshot(Use("__r0", table.name, table))
+        version = None if snapshot is None else (table, snapshot.version.table_id, snapshot.version.number)
+        known = self._small.get(table.name)
+        if known is not None and known[0] == version:
+            return known[1]
+        rows = self._ask(table, f"SELECT {SPARK.names(table.columns.names)} FROM `{table.name}`")
+        if version is not None and rows.num_rows <= _SMALL:
+            self._small[table.name] = version, rows
+        else:
+            self._small.pop(table.name, None)
+        return rows
 
     def looked_up(self, name: str, columns: Sequence[str], keys: Sequence[pa.ChunkedArray]) -> pa.Table:
         """At least the rows of a standard table whose `columns` have one of the values of `keys`."""
@@ -191,6 +207,8 @@ class Past:
     def forget_standards(self) -> None:
         """Look again at the next question: a change in a standard table is seen at the next instant."""
         self._standards.clear()
+        for name in self._small.keys() - self.catalog.standard.keys():
+            del self._small[name]
 
     def _stream(self, stream: str) -> tuple[StreamingTable, str]:
         table = self.catalog.relation(stream)

@@ -20,12 +20,14 @@ from millpond.table.stream import StreamTable
 
 
 class FolderTables:
-    """The tables of a pond's folder, opened to be read. Tails stay as they were when opened, until `close`."""
+    """The tables of a pond's folder, opened to be read. Tails stay as they were when opened, until `close`; standard tables are
+    always as they are now."""
 
     def __init__(self, pond: Path, catalog: Catalog) -> None:
         self.catalog = catalog
         self._pond = pond
         self._streams: dict[str, StreamTable] = {}
+        self._standards: dict[str, StandardStore] = {}  # by folder: reading a manifest from its beginning is expensive
 
     def stream(self, name: str) -> StreamTable:
         if name not in self._streams:
@@ -33,7 +35,12 @@ class FolderTables:
         return self._streams[name]
 
     def standard(self, definition: StandardTable) -> StandardStore:
-        return StandardStore(self._pond, definition, SystemClock())
+        found = self._standards.get(definition.folder)
+        if found is not None and found.definition == definition:
+            found.refresh()
+        else:
+            found = self._standards[definition.folder] = StandardStore(self._pond, definition, SystemClock())
+        return found
 
     def result(self, name: str) -> ResultTable | None:
         return None  # what is evaluated in shards reads tables only
@@ -42,6 +49,7 @@ class FolderTables:
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+        self._standards.clear()
 
 
 class ShardShelf(TableShelf):

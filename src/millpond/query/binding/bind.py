@@ -45,6 +45,9 @@ from millpond.sql.sizes import check_growth
 _RENAMING = frozenset({exp.Pivot, exp.PivotAlias, exp.Lateral, exp.Aliases})
 """What gives columns names that are not those of a table: a name that no table has may be one of these."""
 
+_SOURCES = frozenset({exp.Values, exp.Join})
+"""Without these, and what steps may make, each relation of a FROM is the only one, and has a name or needs none."""
+
 
 def bind(
     query: exp.Expr,
@@ -66,11 +69,12 @@ def bind(
     tree = as_query(query.copy())
     if not isinstance(tree, exp.Query):
         raise UnsupportedSql("this is not a query", sql=sql, span=span_of(query))
-    changes = TextChanges(tree)
     with _told_at(query, sql):
         contents = check_allowed(tree, catalog, sql)
-        check_growth(tree)
-        expand_group_windows(tree, catalog, sql, changes)
+        changes = TextChanges(tree, column_lists=contents.column_lists)
+        check_growth(tree, contents.kinds)
+        if contents.rewritten:
+            expand_group_windows(tree, catalog, sql, changes)
         check()
         hidden = contents.row_numbers or (contents.calls and calls_previous(tree))
         if hidden:
@@ -78,7 +82,8 @@ def bind(
         functions = name_functions(tree, catalog, sql)
         if exp.With in contents.kinds:
             lower_ctes(tree)
-        name_sources(tree)
+        if contents.rewritten or contents.kinds & _SOURCES:
+            name_sources(tree)
         scopes = traverse_scope(tree)
         uses = name_relations(scopes, catalog, sql, allow_sources, system, changes)
         check()
@@ -93,7 +98,8 @@ def bind(
             return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=unsure)
         try:
             with _told_at(query, sql):
-                scopes = traverse_scope(tree) if rename_columns(tree, uses, changes, sql) else scopes
+                if (contents.rewritten or contents.column_lists) and rename_columns(tree, uses, changes, sql):
+                    scopes = traverse_scope(tree)
                 return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, each_row, check)
         except SqlError as error:
             if ours or isinstance(error, UnsupportedSql | SqlSyntaxError) or changes.text is None:
@@ -134,7 +140,7 @@ def _resolve(
         settle_where(scope, uses, sql)
         check_merged(scope, uses)
     aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
-    name_outputs(tree, {u.name: _moments(u) for u in uses.values()})
+    name_outputs(tree, {u.name: moments for u in uses.values() if (moments := _moments(u))})
     if contents.calls and rewrite_approximate(tree, functions, sql):
         changes.lost()
     check()

@@ -18,10 +18,13 @@ MADE_UP_ALIAS = "made_up_alias"  # in the meta of a table: the alias is not the 
 
 
 class TextChanges:
-    def __init__(self, query: exp.Expr) -> None:
-        lists = (a for a in query.find_all(exp.TableAlias) if a.args.get("columns"))
+    def __init__(self, query: exp.Expr, *, column_lists: bool) -> None:
+        """`column_lists`: whether there are aliases that name columns."""
         text = text_of(query)
-        self._text = None if text is None else replace(text, column_lists=tuple(a.name.lower() for a in lists))
+        if text is not None and column_lists:
+            lists = (a for a in query.find_all(exp.TableAlias) if a.args.get("columns"))
+            text = replace(text, column_lists=tuple(a.name.lower() for a in lists))
+        self._text = text
         self._changes: list[Change] = []
         self.renames = False
         """Whether a change may show in the names that Spark makes up for unnamed columns."""
