@@ -284,7 +284,8 @@ def _shown(bound: Bound, use: Use, rows: str) -> str:
     """SQL for what a query sees of a window's rows: no hidden column that it does not name."""
     if bound.text is None:
         return rows
-    shown = [*use.columns.names, *(p.name for p in use.previous), *([SEQ] if bound.hidden else [])]
+    columns = use.shown if use.bare else use.columns
+    shown = [*columns.names, *(p.name for p in use.previous), *([SEQ] if bound.hidden else [])]
     order = f" ORDER BY {_in_time_order(use)}" if in_time_order(bound) is use else ""
     return f"SELECT {SPARK.names(shown)} FROM ({rows}) AS v{order}"
 
