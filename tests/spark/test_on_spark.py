@@ -28,6 +28,7 @@ QUERIES = {
     "prev": ("SELECT k, v, hypot(v, PREV(v)) AS h FROM p [k ROWS 3]", 5),
     "joined": ("SELECT d.label, initcap(max(p.name)) AS m FROM p [ROWS 7] JOIN d ON p.k = d.k GROUP BY d.label", 4),
     "to_json": ("SELECT k, first(v) AS f, to_json(collect_list(v)) AS l FROM p [INTERVAL '8' SECOND] GROUP BY k", 4),
+    "listed": ("SELECT to_json(collect_list(v)) AS l, soundex(first(name)) AS f, soundex(last(name)) AS e FROM p [ROWS 4]", 4),
     "nested": (
         "WITH m AS (SELECT k, try_divide(sum(v), count(*) - 1) AS q FROM p [INTERVAL '6' SECOND] GROUP BY k) "
         "SELECT k, q FROM m WHERE q > (SELECT min(v) FROM p [ROWS 3]) ORDER BY q DESC, k LIMIT 2", 3,
@@ -71,7 +72,7 @@ def sent(db: Pond, name: str) -> dict[Any, Counter[Any]]:
     ("kind", "chosen"),
     [
         ("TIMESTAMP", ("soundex", "transform", "prev")),
-        ("BIGINT", ("pivot", "to_json")),
+        ("BIGINT", ("pivot", "to_json", "listed")),
         pytest.param("BIGINT", tuple(QUERIES), marks=pytest.mark.slow),
     ],
 )

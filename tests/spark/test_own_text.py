@@ -34,7 +34,7 @@ STATEMENTS = [
     "SELECT posreports.vid, `POSREPORTS`.Spd FROM posreports TABLESAMPLE (100 PERCENT) WHERE posreports.vid > 102",
     "SELECT p.vid FROM posreports TABLESAMPLE (100 PERCENT) AS p -- comment\n WHERE /* ( */ p.vid > 102",
     "SELECT /*+ BROADCAST(c) */ c.name FROM criticalsegs c",
-    "SELECT seg, max_by(spd, vid, 2) FROM posreports GROUP -- it's\n BY seg ORDER /* /* */ \" */ BY ALL",
+    "SELECT seg, to_json(max(struct(spd, vid))) FROM posreports GROUP -- it's\n BY seg ORDER /* /* */ \" */ BY ALL",
     "WITH a(x, y) AS (SELECT seg, name FROM criticalsegs) SELECT x, t.* FROM a AS t(x, y)",
     "SELECT seg, grouping(seg), sum(spd) FROM posreports GROUP BY ROLLUP (seg)",
     "SELECT * FROM (SELECT seg, spd FROM posreports) PIVOT (sum(spd) FOR seg IN (1, 2))",

@@ -27,6 +27,7 @@ from sqlglot import exp
 
 from millpond.arrow import arrow_schema
 from millpond.errors import EngineError, LimitExceeded, MillpondError, UnsupportedSql
+from millpond.query.binding.functions import ORDERED
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant, written_instant
@@ -261,6 +262,10 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: V
         view = _view(_frame(session, tail, columns), f"{prefix}_tail", views)
         parts.append(f"SELECT {SPARK.names(columns.names)} FROM {view}")
     rows = through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto, given.below)
+    if use.time_column is not None and not use.rejected and plan.bound.tree.find(*ORDERED) is not None:
+        # As continuous queries and DuckDB see them. A hint and a sort within the one partition, so that nothing is shuffled.
+        order = f"{SPARK.quote(use.time_column)}, {SPARK.quote(SEQ)}"
+        rows = f"SELECT /*+ COALESCE(1) */ * FROM ({rows}) AS o SORT BY {order}"
     return _view(session.sql(_shown(plan.bound, use, rows)), prefix, views)
 
 
@@ -284,7 +289,8 @@ def _shown(bound: Bound, use: Use, rows: str) -> str:
     """SQL for what a query sees of a window's rows: no hidden column that it does not name."""
     if bound.text is None:
         return rows
-    shown = [*use.columns.names, *(p.name for p in use.previous), *([SEQ] if bound.hidden else [])]
+    columns = use.shown if use.bare else use.columns
+    shown = [*columns.names, *(p.name for p in use.previous), *([SEQ] if bound.hidden else [])]
     order = f" ORDER BY {_in_time_order(use)}" if in_time_order(bound) is use else ""
     return f"SELECT {SPARK.names(shown)} FROM ({rows}) AS v{order}"
 

@@ -180,6 +180,9 @@ class MillpondParser(CallParser):
         this.meta[WINDOW] = read_window(cursor)
         this.meta[WINDOW_SPAN] = cursor.span(self._index)
         self._advance(cursor.index - self._index)
+        pivots = self._parse_pivots()  # which sqlglot looks for before a bracket only
+        if pivots:
+            this.set("pivots", pivots)
         return this
 
     # `TABLE t` is a query: SELECT * FROM t.

@@ -226,6 +226,8 @@ def note_call(node: exp.Expr, name: str, arguments: Sequence[exp.Expr]) -> None:
 def call_name(name: str, arguments: Sequence[exp.Expr]) -> str:
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         return "count(1)"
+    if name in ("listagg", "string_agg"):  # Spark shows the separator that was left out, and the order
+        raise NoName
     given = [*_each(arguments), *_DEFAULTS.get((name, len(arguments)), ())]
     form = _FORMS.get(name)
     if form is not None:

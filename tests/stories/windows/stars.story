@@ -89,6 +89,23 @@ Detail: There is: k, v.
 : k | v
 1 | 10
 
+# a common table expression is seen where it is named, and brackets around a table change nothing
+? WITH z AS (SELECT 1 AS k, 5 AS y) SELECT * FROM r [ROWS 1]
+: k | v
+1 | 10
+
+? WITH z AS (SELECT 1 AS k, 5 AS y) SELECT * FROM r [ROWS 1] JOIN z USING (k)
+: k | v | y
+1 | 10 | 5
+
+? SELECT * FROM (r [ROWS 1]) AS x
+: k | v
+1 | 10
+
+? SELECT * FROM VALUES (1), (2) AS x(k) JOIN r [ROWS 1] USING (k)
+: k | v
+1 | 10
+
 # so do continuous queries
 > CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS SELECT * FROM r [NOW] LEFT SEMI JOIN d ON r.k = d.k SAMPLE EACH ROW
 > CREATE CONTINUOUS QUERY u RANGE UNBOUNDED AS SELECT * FROM r [NOW] JOIN d USING (k) SAMPLE EACH ROW

@@ -33,9 +33,9 @@ from millpond.query.binding.instants import rewrite_now
 from millpond.query.binding.periods import rewrite_periods
 from millpond.query.binding.previous import calls_previous, rewrite_previous
 from millpond.query.binding.relations import lower_ctes, name_relations
-from millpond.query.binding.stars import check_stars, expand_stars, with_row_numbers
+from millpond.query.binding.stars import UnknownStar, check_stars, expand_stars, shows_time, with_row_numbers
 from millpond.query.binding.texts import TextChanges
-from millpond.query.binding.uses import Bound, Use
+from millpond.query.binding.uses import Bound, Use, named_columns
 from millpond.query.exact import make_exact
 from millpond.query.system_names import SystemTable
 from millpond.sql.dialect import Millpond, span_of
@@ -73,8 +73,10 @@ def bind(
         contents = check_allowed(tree, catalog, sql)
         changes = TextChanges(tree, column_lists=contents.column_lists)
         check_growth(tree, contents.kinds)
+        named = named_columns(tree)
         if contents.rewritten:
             expand_group_windows(tree, catalog, sql, changes)
+            named |= named_columns(tree)
         check()
         hidden = contents.row_numbers or (contents.calls and calls_previous(tree))
         if hidden:
@@ -85,7 +87,7 @@ def bind(
         if contents.rewritten or contents.kinds & _SOURCES:
             name_sources(tree)
         scopes = traverse_scope(tree)
-        uses = name_relations(scopes, catalog, sql, allow_sources, system, changes)
+        uses = name_relations(scopes, catalog, sql, allow_sources, system, changes, named)
         check()
         own = functions or hidden or (contents.calls and is_own(tree))
         ours = not spark_decides or own or changes.text is None
@@ -93,6 +95,8 @@ def bind(
             unsure = _pivot(tree, sql)
             if ours:
                 raise unsure
+            if shows_time(scopes, uses):
+                raise _pivot_beside_time(tree, sql)
             if contents.bare_calls:
                 check_bare_names(query, sql)
             return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=unsure)
@@ -102,7 +106,10 @@ def bind(
                     scopes = traverse_scope(tree)
                 return _resolve(tree, contents, scopes, uses, functions, hidden, sql, changes, each_row, check)
         except SqlError as error:
-            if ours or isinstance(error, UnsupportedSql | SqlSyntaxError) or changes.text is None:
+            left = isinstance(error, UnknownStar) or not isinstance(error, UnsupportedSql | SqlSyntaxError)
+            if ours or not left or changes.text is None:
+                raise
+            if shows_time(scopes, uses):
                 raise
             if isinstance(error, UnknownName) and not (contents.kinds & _RENAMING or changes.text.column_lists):
                 raise
@@ -115,6 +122,16 @@ def _pivot(tree: exp.Expr, sql: str) -> UnsupportedSql:
     return UnsupportedSql(
         "PIVOT and UNPIVOT are left to Spark, which alone knows their columns",
         hint="Where Spark is not asked, write sum(CASE WHEN <key> = <value> THEN <column> END) for each column.",
+        sql=sql,
+        span=span_of(tree),
+    )
+
+
+def _pivot_beside_time(tree: exp.Expr, sql: str) -> UnsupportedSql:
+    return UnsupportedSql(
+        "PIVOT and UNPIVOT are not supported beside a * in a query that names the time of a window",
+        detail="The time is hidden: * does not show it.",
+        hint="Write the columns that you mean: FROM (SELECT k, v FROM r [ROWS 9] WHERE t > 0) PIVOT (...).",
         sql=sql,
         span=span_of(tree),
     )

@@ -4,6 +4,7 @@ VALUES (1), (2)             SELECT * FROM VALUES (1), (2)
 FROM VALUES (1)             FROM VALUES (1) AS "values 1"(col1)
 FROM t, t                   FROM t, t AS "t (2)"
 FROM range(3)               FROM (SELECT __range(0, 3, 1) AS id) AS range
+FROM (t) AS a               FROM t AS a
 FROM t AS a(p, q)           FROM (SELECT a.k AS p, a.x AS q FROM t AS a) AS a
 """
 
@@ -14,7 +15,6 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from millpond.catalog import StreamingTable
 from millpond.errors import SqlSyntaxError, counted
 from millpond.query.binding.texts import MADE_UP_ALIAS, TextChanges
 from millpond.query.binding.uses import Use
@@ -41,8 +41,21 @@ def name_sources(tree: exp.Expr) -> None:
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, exp.Func) and not isinstance(table.parent, exp.Lateral):
             _expand_range(table)
+    for subquery in list(tree.find_all(exp.Subquery)):
+        _unwrap(subquery)
     for select in tree.find_all(exp.Select):
         _tell_apart(select)
+
+
+def _unwrap(subquery: exp.Subquery) -> None:
+    """`(t) AS a` is `t AS a`."""
+    table = subquery.this
+    plain = {key for key, value in subquery.args.items() if value} == {"this", "alias"}
+    if not plain or not isinstance(table, exp.Table) or table.args.get("joins") or table.args.get("pivots"):
+        return
+    if isinstance(subquery.parent, (exp.From, exp.Join)):
+        table.set("alias", subquery.args["alias"])
+        subquery.replace(table)
 
 
 def _tell_apart(select: exp.Select) -> None:
@@ -95,9 +108,10 @@ def rename_columns(tree: exp.Expr, uses: Mapping[str, Use], changes: TextChanges
     for table in found:
         names, use = _names(table), uses[table.name]
         own = use.columns.names
-        if use.window is not None and isinstance(use.table, StreamingTable) and len(names) != len(own):
-            own = use.table.explicit.names
-            changes.lost()
+        if len(names) != len(own):
+            own = use.shown.names
+            if use.shown != use.columns and not use.bare:
+                changes.lost()
         if len(names) != len(own):
             raise SqlSyntaxError(
                 f'table "{use.table.name}" has {counted(len(own), "column")}, and its alias names {len(names)}',

@@ -5,7 +5,8 @@ Invariant: afterwards every relation of the tree is a use, a CTE or a table func
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -37,7 +38,9 @@ def name_relations(
     allow_sources: bool,
     system: Mapping[str, SystemTable] | None,
     changes: TextChanges,
+    named: Collection[str],
 ) -> dict[str, Use]:
+    """`named` are the columns that the query names, in lower case."""
     uses: dict[str, Use] = {}
     seen: set[int] = set()
     for scope in scopes:
@@ -49,6 +52,7 @@ def name_relations(
                 use = _resolve_system(source, system, sql, len(uses))
             else:
                 use = _resolve(source, catalog, sql, len(uses), allow_sources)
+                use = replace(use, bare=_is_bare(use, source, named))
             uses[use.name] = use
             changes.view(source, use.name)
             if not source.alias:
@@ -64,6 +68,15 @@ def name_relations(
                 column.set("db", None)
     _check_resolved(scopes, uses, catalog, sql)
     return uses
+
+
+def _is_bare(use: Use, node: exp.Table, named: Collection[str]) -> bool:
+    if use.window is None or use.time_column is None or use.rejected:
+        return False
+    alias = node.args.get("alias")
+    listed = len(alias.args.get("columns") or ()) if alias is not None else 0
+    period = node.root().find(exp.Overlaps) is not None
+    return not period and use.time_column.lower() not in named and listed != len(use.columns.names)
 
 
 def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, sql: str, number: int) -> Use:

@@ -7,7 +7,7 @@ is never shown, and a column like others where it is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
@@ -20,6 +20,23 @@ from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.sql.dialect import span_of
 
 
+class UnknownStar(UnsupportedSql):
+    """Which columns `*` stands for cannot be told here. Spark can, where it is shown no others."""
+
+
+def shows_time(scopes: Iterable[Scope], uses: Mapping[str, Use]) -> bool:
+    """Whether Spark would take the time of a window for one of the columns of `*`, in the text as it stands."""
+    for scope in scopes:
+        select = scope.expression
+        windows = [u for u in uses_by_alias(scope, uses).values() if u.window is not None and not u.bare]
+        if not windows or not isinstance(select, exp.Select):
+            continue
+        joins = select.args.get("joins") or ()
+        if any(join.method.upper() == "NATURAL" for join in joins) or select.find(exp.Star, exp.Lateral, exp.Pivot):
+            return True
+    return False
+
+
 def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: TextChanges, sql: str) -> None:
     """Write the columns of `*` where it must not show all that a relation has: the time column of a window; and `_seq` and
     PREV, in a query that names such `hidden` columns."""
@@ -27,8 +44,14 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
     by_alias = uses_by_alias(scope, uses)
     if not isinstance(select, exp.Select) or not any(u.window is not None or hidden for u in by_alias.values()):
         return
+    # Where Spark is shown nothing else, its own `*` is right.
+    written = (
+        TextChanges(select)
+        if not hidden and all(u.bare for u in by_alias.values() if u.window is not None)
+        else changes
+    )
     if any(u.window is not None for u in by_alias.values()):
-        _settle_natural_joins(scope, uses, changes, sql)
+        _settle_natural_joins(scope, uses, written, sql)
     expressions: list[exp.Expr] = []
     for item in select.expressions:
         columns = _columns_of(item, scope, uses, hidden, sql)
@@ -36,13 +59,13 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
             expressions.append(item)
             continue
         if _left_out(item):
-            changes.lost()
+            written.lost()
         else:
-            changes.star(item, columns)
+            written.star(item, columns)
         expressions += columns
     select.set("expressions", expressions)
     if not hidden:  # there such calls are refused
-        _expand_arguments(scope, uses, changes, sql)
+        _expand_arguments(scope, uses, written, sql)
 
 
 def _columns_of(item: exp.Expr, scope: Scope, uses: Mapping[str, Use], hidden: bool, sql: str) -> list[exp.Expr] | None:
@@ -75,7 +98,7 @@ def _of_all(scope: Scope, uses: Mapping[str, Use], hidden: bool, *, by_name: boo
     by_name = by_name or any(j.args.get("using") for j in joins)
     joined = {join.this.alias_or_name: join for join in joins}
     found: list[exp.Expr] = []
-    for alias in scope.sources:
+    for alias in _relations(select):
         join = joined.get(alias)
         if join is not None and join.kind.upper() in ("SEMI", "ANTI"):
             continue
@@ -90,19 +113,36 @@ def _of_all(scope: Scope, uses: Mapping[str, Use], hidden: bool, *, by_name: boo
     return found
 
 
+def _relations(select: exp.Expr) -> list[str]:
+    """The names of what stands in FROM, in its order. (The sources of a scope have its CTEs too, and first.)"""
+    source = select.args.get("from_")
+    waiting = [] if source is None else [source.this]
+    waiting += [*(join.this for join in select.args.get("joins") or ()), *(select.args.get("laterals") or ())]
+    names: list[str] = []
+    while waiting:
+        relation = waiting.pop(0)
+        if isinstance(relation, exp.Subquery) and isinstance(relation.this, exp.Table) and not relation.alias:
+            waiting = [relation.this, *waiting]  # (t JOIN s)
+            continue
+        names.append(relation.alias_or_name)
+        if isinstance(relation, exp.Table):
+            waiting = [*(join.this for join in relation.args.get("joins") or ()), *waiting]
+    return names
+
+
 def _shown(
     alias: str, scope: Scope, uses: Mapping[str, Use], hidden: bool, *, merged: bool, sql: str
 ) -> list[exp.Expr]:
     """What `*` shows of a relation. Where columns are to be `merged` or left out they are written one by one."""
     use = uses_by_alias(scope, uses).get(alias.lower())
     if use is None or (use.window is None and not hidden):
-        if not merged:
+        if not merged and alias:
             return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias))]
         names = _names(scope, alias, uses)
         if names is None:
-            raise UnsupportedSql(
+            raise UnknownStar(
                 "* is not supported beside a window in this query",
-                detail=f'The columns of "{alias}" are not known here.',
+                detail=f'The columns of "{alias}" are not known here.' if alias else None,
                 hint="Write the columns that you mean.",
                 sql=sql,
             )
@@ -118,6 +158,8 @@ def _names(scope: Scope, alias: str, uses: Mapping[str, Use]) -> list[str] | Non
         use = uses[source.name]
         windowed = use.window is not None and isinstance(use.table, StreamingTable)
         return (use.table.explicit if windowed else use.columns).names  # type: ignore[union-attr]
+    if isinstance(source, Scope) and isinstance(source.expression, exp.Values):
+        return source.expression.alias_column_names or None
     if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
         return None
     if "*" not in source.expression.named_selects:
@@ -148,7 +190,7 @@ def _settle_natural_joins(scope: Scope, uses: Mapping[str, Use], changes: TextCh
     for join in joins:
         right = _names(scope, join.this.alias_or_name, uses)
         if left is None or right is None:
-            raise UnsupportedSql(
+            raise UnknownStar(
                 "NATURAL JOIN is not supported beside a window in this query",
                 detail="The columns of one side are not known here.",
                 hint="Write JOIN ... USING (...).",

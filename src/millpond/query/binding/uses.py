@@ -42,7 +42,8 @@ class Previous:
 @dataclass(frozen=True)
 class Use:
     """One use of a table in a query. `rejected`: the rejected rows of a streaming table are meant. `own_instant`: its relation
-    has the column of that name (`query.instant`)."""
+    has the column of that name (`query.instant`). `bare`: a window whose time the query does not name, so that Spark is shown
+    nothing but what `*` shows."""
 
     name: str
     alias: str
@@ -51,6 +52,7 @@ class Use:
     rejected: bool = False
     previous: tuple[Previous, ...] = ()
     own_instant: bool = False
+    bare: bool = False
 
     @property
     def columns(self) -> Schema:
@@ -61,6 +63,12 @@ class Use:
         """The columns that can be named: those of the table, and the row number where rows have one."""
         foreign = isinstance(self.table, StandardTable) and self.table.address is not None
         return [*self.columns.names, *(() if foreign or isinstance(self.table, SystemTable) else (SEQ,))]
+
+    @property
+    def shown(self) -> Schema:
+        """The columns that `*` shows."""
+        windowed = self.window is not None and isinstance(self.table, StreamingTable)
+        return self.table.explicit if windowed else self.columns  # type: ignore[union-attr]
 
     @property
     def time_column(self) -> str | None:
@@ -93,6 +101,22 @@ class Bound:
     """Whether a `*` was written that stands for columns: Spark must see all that a relation has."""
     unsure: SqlError | None = field(default=None, compare=False)
     """Why the names in `tree` are not resolved, if Spark may know better: it alone can answer then."""
+
+
+def named_columns(tree: exp.Expr) -> set[str]:
+    """Names that may be those of columns, wherever they stand, in lower case; all that a period needs is `VALID(t)`."""
+    names: set[str] = set()
+    for node in tree.walk():
+        if isinstance(node, exp.Column):
+            names.add(node.name.lower())
+        elif isinstance(node, (exp.Join, exp.Star)):
+            given = node.args.get("using") or node.args.get("except_") or node.args.get("except") or ()
+            names |= {each.name.lower() for each in given}
+        elif isinstance(node, exp.Dot):
+            names.add(node.expression.name.lower())
+        elif isinstance(node, exp.Pivot):
+            names |= {each.name.lower() for each in node.find_all(exp.Identifier)}
+    return names
 
 
 def uses_by_alias(scope: Scope, uses: Mapping[str, Use]) -> dict[str, Use]:
