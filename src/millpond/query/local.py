@@ -45,6 +45,7 @@ _MISUNDERSTOOD = (
     duckdb.ParserException,
     duckdb.NotImplementedException,
 )
+_TOO_DEEP = "Max expression depth limit"
 _FEW_GROUPS = 0.5  # below this share of a file's row groups, read just those
 
 
@@ -162,6 +163,8 @@ class Local(ProcessBound):
             limit = limit_error(error, self.memory)
             if limit is not None:
                 raise limit from error
+            if _TOO_DEEP in str(error):  # its hint is of a setting that nobody here can change
+                raise NotOnDuckDB("it is nested more deeply, or joins more, than DuckDB can take") from error
             if isinstance(error, _MISUNDERSTOOD):
                 raise NotOnDuckDB(f"DuckDB does not understand it: {str(error).splitlines()[0]}") from error
             if needs_spark(error):

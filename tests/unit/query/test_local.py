@@ -127,3 +127,14 @@ def test_a_text_that_duckdb_does_not_understand_is_left_to_spark(text: str) -> N
     with pytest.raises(NotOnDuckDB, match="DuckDB does not understand it"):
         local.run_over(text, {}, {})
     local.close()
+
+
+def test_what_is_too_deep_for_duckdb_is_said_in_our_words() -> None:
+    """DuckDB says which of its settings to change."""
+    local = Local()
+    joined = " ".join(f"JOIN t a{i} ON a{i}.i = a{i - 1}.i" for i in range(1, 1100))
+    try:
+        with pytest.raises(NotOnDuckDB, match="nested more deeply, or joins more, than DuckDB can take"):
+            local.run_over(f"SELECT count(*) FROM t a0 {joined}", {"t": pa.table({"i": [1]})}, {})
+    finally:
+        local.close()
