@@ -129,3 +129,21 @@ def test_closing_does_not_wait_for_an_evaluation_and_fails_no_query(
         again.sql("DROP CONTINUOUS QUERY poison")
         again.tick()
         assert len(again.sql("SELECT * FROM good").rows()) == 3
+
+
+def test_create_does_not_evaluate_what_has_nothing_to_do_with_rows(tmp_path: Path) -> None:
+    """To know its columns it was evaluated over no rows, which took for ever, and nobody could define anything meanwhile."""
+    lists = ", ".join(f"(VALUES {', '.join(f'({i})' for i in range(100))}) AS x{n}(a{n})" for n in range(6))
+    endless = f"SELECT sum(a0 * a1 + a2 - a3 * a4 + a5) FROM {lists}"
+    with millpond.connect(tmp_path / "pond", auto_archive=False, evaluation_time=timedelta(seconds=1)) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        create = f"CREATE CONTINUOUS QUERY q AS SELECT v, ({endless}) AS n FROM r [NOW] SAMPLE REALTIME"
+        creating = threading.Thread(target=db.sql, args=(create,), daemon=True)
+        creating.start()
+        creating.join(60)
+        assert not creating.is_alive()
+        db.append("r", [(1, 1), (2, 2)])
+        db.tick()
+        ((state, problem),) = db.sql("SELECT state, problem FROM millpond.queries").rows()
+        assert state == "failed"
+        assert "evaluation_time" in problem or "longer than" in problem

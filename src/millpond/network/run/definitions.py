@@ -410,7 +410,7 @@ class RunningQueries:
         self.run_id = new_run()
 
     def columns(self, prepared: Prepared) -> list[Column]:
-        """The columns a query selects, found by evaluating it over nothing."""
+        """The columns a query selects, found without evaluating it."""
         if self._asker is None:
             self._asker = Engine()
         return result_columns(self._asker, prepared)

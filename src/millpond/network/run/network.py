@@ -417,7 +417,7 @@ class Network:
         return self.failure(query) or self.waits(query) or lost or kept
 
     def columns(self, prepared: Prepared) -> list[Column]:
-        """The columns a query selects, found by evaluating it over nothing. May start Spark."""
+        """The columns a query selects, found without evaluating it. May start Spark."""
         if prepared.on_spark:
             return spark_columns(self.spark, prepared)
         with self.host.work:  # one engine answers all

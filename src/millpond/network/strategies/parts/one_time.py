@@ -21,13 +21,23 @@ from millpond.query.relation import DUCKDB, with_previous
 from millpond.schema import Column, with_seq
 
 
-def ask(engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:
-    """The result at an instant; `tables` are the contents, by the names of the relations."""
+def ask(
+    engine: Engine, prepared: Prepared, tables: Mapping[str, pa.Table], instant: int, *, types: bool = False
+) -> pa.Table:
+    """The result at an instant; `tables` are the contents, by the names of the relations. With `types` its columns alone."""
     assert prepared.text is not None
-    return ask_text(engine, prepared, prepared.text, tables, instant)
+    return ask_text(engine, prepared, prepared.text, tables, instant, types=types)
 
 
-def ask_text(engine: Engine, prepared: Prepared, text: str, tables: Mapping[str, pa.Table], instant: int) -> pa.Table:
+def ask_text(
+    engine: Engine,
+    prepared: Prepared,
+    text: str,
+    tables: Mapping[str, pa.Table],
+    instant: int,
+    *,
+    types: bool = False,
+) -> pa.Table:
     """The answer to another question about the relations of a query that `tables` holds."""
     parts = []
     for use in (*prepared.streams, *prepared.standards):
@@ -37,7 +47,7 @@ def ask_text(engine: Engine, prepared: Prepared, text: str, tables: Mapping[str,
         parts.append(f"{use.name} AS NOT MATERIALIZED ({content})")
     text = with_relations(parts, at_instant(text, instant))
     engine.learn(prepared.bound.functions)
-    return engine.run(text, {f"{name}_rows": rows for name, rows in tables.items()})
+    return engine.run(text, {f"{name}_rows": rows for name, rows in tables.items()}, types=types)
 
 
 def own_instants(use: Use, rows: pa.Table, instant: int, arrived: npt.NDArray[np.bool_]) -> pa.Table:
@@ -49,8 +59,8 @@ def own_instants(use: Use, rows: pa.Table, instant: int, arrived: npt.NDArray[np
 
 
 def result_columns(engine: Engine, prepared: Prepared) -> list[Column]:
-    """What a query selects, found by asking it over nothing."""
-    found = ask(engine, prepared, nothing_in(prepared), 0).schema
+    """What a query selects, found by asking for the columns alone."""
+    found = ask(engine, prepared, nothing_in(prepared), 0, types=True).schema
     named = zip(prepared.bound.names, found, strict=True)
     return [Column(n.lower(), data_type(f.type)) for n, f in named if n != END]
 
