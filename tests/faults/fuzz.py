@@ -436,8 +436,10 @@ def _use(
             db.sql("SELECT approx_count_distinct(vid) FROM posreports")
     begin = time.monotonic()
     for number in range(count):
-        call = client.call()
+        call, wrong = client.call(), len(report.wrong)
         _run(db, call, report)
+        if tell is not None and len(report.wrong) > wrong:
+            tell(f"WRONG: {report.wrong[-1]}")  # now: the run may be ended early
         if number % 500 == 499:
             _restore(db)
             if _seen(outside) != before:

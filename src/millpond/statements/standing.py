@@ -142,6 +142,9 @@ def answer(
 ) -> Answer:
     """The answer as it is now, or as of an earlier time, or as it was at an earlier visit."""
     bound = understood(workspace, query)
+    if visit is not None:
+        for use in streams_of(bound):
+            _check_visited(visit, use, query)
     prefixes = PrefixShelf(workspace, lambda: SystemShelf(workspace), streams_of(bound), visit)
     serving = workspace.standing.serving(query, bound)
     moments = moments_of(bound, prefixes, as_of)
@@ -156,6 +159,16 @@ def answer(
         why = found
     plan = _plan(workspace, bound, prefixes, as_of)
     return _answer(ask(workspace, plan), f"from scratch, because {why.reason}", bound, prefixes, moments)
+
+
+def _check_visited(visit: Visit, use: Use, query: StandingQuery) -> None:
+    table = use.table
+    assert isinstance(table, StreamingTable)
+    if table.folder not in visit.times:
+        raise TypeMismatch(
+            f'the visit is of another query: standing query {query.shown} reads table "{table.name}"',
+            hint="Give `visit` of an answer to this query.",
+        )
 
 
 def streams_of(bound: Bound) -> list[Use]:

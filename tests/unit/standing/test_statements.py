@@ -320,6 +320,7 @@ BY_PRICE = "SELECT symbol FROM quotes WHERE price < ?"
         (lambda db: db.registered(10**5000), 'standing query "<int>" does not exist'),
         (lambda db: db.registered("../queries.journal"), "does not exist"),
         (lambda db: db.register(BY_PRICE, [1]).changes(since="[" * 100_000), "is no earlier visit"),
+        (lambda db: db.register(BY_PRICE, [1]).changes(since="{}"), "the visit is of another query"),
         (lambda db: db.register(BY_PRICE, [1]).changes(since='{"quotes-0": [5, 1e999]}'), "is no earlier visit"),
         (lambda db: db.register(BY_PRICE, [1]).changes(since=f'{{"quotes-0": [{10**40}, 1]}}'), "is no earlier visit"),
     ],
