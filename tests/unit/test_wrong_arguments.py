@@ -121,3 +121,18 @@ def test_what_is_of_the_wrong_kind_is_named(tmp_path: Path) -> None:
     with pytest.raises(millpond.PondError) as caught:
         use(tmp_path / "pond")
     assert str(caught.value) == f'"{log}" is a file where the pond has a folder\n{hint}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT '\ud800'", "SELECT 1 AS `\udfff`", "CREATE TABLE `\ud800` (a INT)", "CREATE TABLE q (`a\ud83d` INT)"],
+)
+def test_half_of_a_surrogate_pair_is_no_text(tmp_path: Path, text: str) -> None:
+    """A table of such a name made SHOW TABLES fail for ever."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        with pytest.raises(millpond.SqlError, match="of the statement is no character: it is half of a surrogate pair"):
+            db.sql(text)
+        with pytest.raises(millpond.TypeMismatch, match="half of a surrogate pair is no text"):
+            db.sql("SELECT ?", ["\ud800"])
+        assert db.sql("SHOW TABLES").rows() == []
+        assert db.sql("SELECT '\U0001f600' AS face").rows() == [("\U0001f600",)]

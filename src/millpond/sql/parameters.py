@@ -25,6 +25,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millpond.errors import Span, SqlError, SqlSyntaxError, TypeMismatch, UnknownName, UnsupportedSql, brief
 from millpond.sql.dialect import tokenize
+from millpond.sql.sizes import check_characters
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -92,11 +93,14 @@ def check_lists(sql: str, lists: Iterable[Sequence[Any]]) -> None:
     marks = list(marks_in(tokens))
     for given in lists:
         for mark, value in zip(marks, _values(sql, tokens, marks, given), strict=True):
-            if not isinstance(value, str) and _text(value) is None:
+            if isinstance(value, str):
+                check_characters(value, "a parameter")
+            elif _text(value) is None:
                 raise _no_parameter(sql, tokens, mark, value)
 
 
 def _quoted(text: str) -> str:
+    check_characters(text, "a parameter")
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -195,6 +199,7 @@ def _literal(sql: str, tokens: list[Token], mark: Mark, value: Any) -> list[Toke
         return Token(kind, text, place.line, place.col, place.start, end)
 
     if isinstance(value, str):
+        check_characters(value, "a parameter")
         return [at_mark(TokenType.STRING, value)]
     text = _text(value)
     if text is None:

@@ -14,7 +14,7 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from millpond.errors import LimitExceeded, Span, TypeMismatch, UnsupportedSql, brief
+from millpond.errors import LimitExceeded, Span, SqlSyntaxError, TypeMismatch, UnsupportedSql, brief
 from millpond.sql.dialect import span_of
 
 LONGEST_TEXT = 1 << 20
@@ -24,6 +24,7 @@ _MOST_TEXT: Final = 64 << 20
 MOST_ELEMENTS = 10_000_000
 """Elements of a list that a function makes of constants."""
 MOST_TOKENS = 25_000
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 MOST_DEPTH = 500
 MOST_ANDS = 1000
 MOST_COLUMNS = 4096
@@ -40,6 +41,17 @@ def check_text(text: object, longest: int) -> None:
             setting="statement_length",
             hint="Raise setting statement_length, or bring rows with append instead of INSERT.",
         )
+    wrong = _HALF_PAIR.search(text)
+    if wrong is not None:  # it cannot be shown either
+        raise SqlSyntaxError(
+            f"character {wrong.start() + 1:,} of the statement is no character: it is half of a surrogate pair"
+        )
+
+
+def check_characters(text: str, what: str) -> None:
+    """Refuse what no file, engine or terminal takes for a text."""
+    if _HALF_PAIR.search(text) is not None:
+        raise TypeMismatch(f"{what} cannot be {brief(text)}: half of a surrogate pair is no text")
 
 
 def check_tokens(tokens: Sequence[Token]) -> None:

@@ -26,6 +26,7 @@ from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.sql.parameters import check_lists, written_out
 from millpond.sql.parser import read_standing
+from millpond.sql.sizes import check_characters
 from millpond.standing.answer import Answer, Visit
 from millpond.standing.definition import StandingQuery
 from millpond.standing.plan import Served, serve
@@ -67,6 +68,7 @@ def register(
     check_keep(keep)
     if name is not None and not (isinstance(name, str) and name):
         raise TypeMismatch(f"the name of a standing query is a text, not {brief(name)}")
+    check_characters(name or "", "the name of a standing query")
     with within(deadline_of(workspace)):
         text = written_out(text, parameters)
         return _register(workspace, name, read_standing(text), keep, text)

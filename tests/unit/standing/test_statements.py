@@ -310,6 +310,13 @@ BY_PRICE = "SELECT symbol FROM quotes WHERE price < ?"
         (lambda db: db.register(BY_PRICE, [1], name=5), "the name of a standing query is a text, not 5"),
         (lambda db: db.register(BY_PRICE, [1], name=""), "the name of a standing query is a text, not ''"),
         (lambda db: db.register(BY_PRICE, [10**5000]), "parameter cannot be <int>"),
+        (lambda db: db.register(BY_PRICE, [1], name="\ud800"), "half of a surrogate pair is no text"),
+        (lambda db: db.register("SELECT symbol FROM quotes WHERE symbol = ?", ["\ud800"]), "half of a surrogate pair"),
+        (lambda db: db.register("SELECT symbol FROM quotes WHERE symbol = '\ud800'"), "half of a surrogate pair"),
+        (
+            lambda db: db.register_many("SELECT symbol FROM quotes WHERE symbol = ?", [["a"], ["\ud800"]]),
+            "half of a surrogate",
+        ),
         (lambda db: db.register_many(BY_PRICE, 5), "many queries take a list of lists of values, not 5"),
         (lambda db: db.register_many(BY_PRICE, [[1], {"a": 1}]), "the values of a query are a list or a tuple"),
         (lambda db: db.register_many(BY_PRICE, [[1], [1, 2]]), "2 parameters are given, and the statement has 1"),
