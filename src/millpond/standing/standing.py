@@ -100,7 +100,7 @@ class StandingQueries:
         with self._lock:
             for query in went:
                 self.bound.pop(query.number, None)
-                self._let_go(query.number)
+            self._let_go([query.number for query in went])
 
     # -- serving ----------------------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class StandingQueries:
             return known
         with self._lock:
             made = self._take_up(query, bound, catalog)
-            self._let_go(query.number)  # only now, so that an entry that it has already stays
+            self._let_go([query.number])  # only now, so that an entry that it has already stays
             if query.number in self.registry:
                 self._serving[query.number] = made
                 if query.keep == "complete" and not isinstance(made.served, Refusal) and made.served.plain is not None:
@@ -150,12 +150,17 @@ class StandingQueries:
             if queries[0].keep == "complete" and served.plain is not None:
                 table.keep_windows(entry_of, part.use.window)
 
-    def _leave(self, number: int) -> None:
-        found = self._entered.pop(number, None)
-        if found is not None and found[0].alive:
-            table, entry, window = found
-            table.drop_window(number)
-            table.remove([entry], window)
+    def _leave(self, numbers: Iterable[int]) -> None:
+        """Of queries that were never asked: let their entries go."""
+        together: dict[tuple[KeptTable, Window | None], list[int]] = {}
+        for number in numbers:
+            found = self._entered.pop(number, None)
+            if found is not None and found[0].alive:
+                table, entry, window = found
+                table.drop_window(number)
+                together.setdefault((table, window), []).append(entry)
+        for (table, window), entries in together.items():
+            table.remove(entries, window)
 
     def _kept(self, name: str) -> KeptTable:
         table = self._host.stream(name)
@@ -168,17 +173,19 @@ class StandingQueries:
             found = self.kept[folder] = KeptTable(table, files)
         return found
 
-    def _let_go(self, number: int) -> None:
-        self._leave(number)
-        known = self._serving.pop(number, None)
-        if known is None:
-            return
-        for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
-            if table.alive:
-                table.drop_window(number)
-                if not isinstance(known.served, Refusal) and known.served.aggregated is not None:
-                    table.drop_tree(entry, known.served.aggregated)
-                table.remove([entry], window)
+    def _let_go(self, numbers: Sequence[int]) -> None:
+        """Keep nothing of some queries."""
+        self._leave(numbers)
+        for number in numbers:
+            known = self._serving.pop(number, None)
+            if known is None:
+                continue
+            for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
+                if table.alive:
+                    table.drop_window(number)
+                    if not isinstance(known.served, Refusal) and known.served.aggregated is not None:
+                        table.drop_tree(entry, known.served.aggregated)
+                    table.remove([entry], window)
         for folder in [f for f, table in self.kept.items() if not table.used]:
             self.kept.pop(folder).close()
 
@@ -244,8 +251,7 @@ class StandingQueries:
                 if any(table.thin() for table in largest):
                     continue
                 kept = [*self._entered, *(number for number, serving in self._serving.items() if serving.tables)]
-                for number in kept[: max(1, len(kept) // 4)]:
-                    self._let_go(number)
+                self._let_go(kept[: max(1, len(kept) // 4)])
                 if not kept:
                     return
 
