@@ -149,7 +149,8 @@ class KeptTable:
                 if not always and total >= _JUDGED and len(seqs) > _UNSELECTIVE * total:
                     self._entries[entry.number] = replace(entry, kept=False)
                     continue
-                self._matches.add(entry.number, seqs)
+                if len(seqs):
+                    self._matches.add(entry.number, seqs)
                 wanted.append(entry)
             self._enter(wanted)
             return
