@@ -5,6 +5,7 @@ swapped out. Then its entries are added to what is kept of the tables it reads. 
 every change. A reader answers from scratch.
 
 Locks. `_lock` guards who is taken up. It is held while an entry meets the rows that are there, never while a query is answered.
+`_order` guards who was asked last; it is held for a moment.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class StandingQueries:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._lock = threading.RLock()
+        self._order = threading.Lock()
         self.registry = Registry(host.folder)
         self.registry.changed = self._changed
         self.bound: OrderedDict[int, tuple[Catalog, Bound]] = OrderedDict()
@@ -109,14 +111,15 @@ class StandingQueries:
         known = self._serving.get(query.number)
         catalog = self._host.catalog
         if known is not None and known.catalog is catalog and all(t.alive for t in known.tables):
-            with contextlib.suppress(KeyError):  # dropped or swapped out meanwhile
+            with self._order, contextlib.suppress(KeyError):  # dropped or swapped out meanwhile
                 self._serving.move_to_end(query.number)
             return known
         with self._lock:
             made = self._take_up(query, bound, catalog)
             self._let_go([query.number])  # only now, so that an entry that it has already stays
             if query.number in self.registry:
-                self._serving[query.number] = made
+                with self._order:
+                    self._serving[query.number] = made
                 if query.keep == "complete" and not isinstance(made.served, Refusal) and made.served.plain is not None:
                     made.tables[0].keep_windows({query.number: made.entries[0]}, made.windows[0])
             return made
@@ -177,7 +180,8 @@ class StandingQueries:
         """Keep nothing of some queries."""
         self._leave(numbers)
         for number in numbers:
-            known = self._serving.pop(number, None)
+            with self._order:
+                known = self._serving.pop(number, None)
             if known is None:
                 continue
             for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
@@ -204,8 +208,12 @@ class StandingQueries:
         self.shrink()
 
     def _joins(self) -> list[KeptJoin]:
-        with self._lock:
-            return [serving.join for serving in self._serving.values() if serving.join is not None]
+        return [serving.join for _, serving in self._served() if serving.join is not None]
+
+    def _served(self) -> list[tuple[int, Serving]]:
+        """What was asked, with the one asked last at the end."""
+        with self._order:
+            return list(self._serving.items())
 
     def _take_in(self, kept: KeptTable, table: StreamTable) -> None:
         self._check(kept, kept.take_in(table.prefix()))
@@ -250,7 +258,7 @@ class StandingQueries:
                 largest = sorted(self.kept.values(), key=lambda table: table.bytes, reverse=True)
                 if any(table.thin() for table in largest):
                     continue
-                kept = [*self._entered, *(number for number, serving in self._serving.items() if serving.tables)]
+                kept = [*self._entered, *(number for number, serving in self._served() if serving.tables)]
                 self._let_go(kept[: max(1, len(kept) // 4)])
                 if not kept:
                     return

@@ -326,3 +326,28 @@ def test_windows_are_applied_at_ticks_if_all_is_kept(db: millpond.Pond, window: 
         assert handle.invoke().rows() == [(v,) for v in (4, 3, 2, 1, 0)]
         ((kept,),) = [list(table.state.windows.values()) for table in db._workspace.standing.kept.values()]
         assert len(kept) <= (5 if first > 1000 else 10), "what has left the window is not held"
+
+
+def test_queries_are_asked_while_ticks_pass(db: millpond.Pond) -> None:
+    handles = db.register_many("SELECT volume FROM quotes WHERE volume = ? END NOW", [(v,) for v in range(300)])
+    problems: list[BaseException] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        try:
+            while not stop.is_set():
+                for handle in handles:
+                    handle.invoke()
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for time in range(700, 900):
+        db.append("quotes", [("X", 1.0, 1, time)])
+        db.tick()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert problems == []
