@@ -1,8 +1,8 @@
 """Bar 5: registering standing queries over a history of 100 million rows: answered at once, rightly, and no tick is held up.
 
 A stream of 20,000 rows/s in ticks of a second with 20 continuous and 1,000 standing queries, by itself for a while; then a
-client registers a query over the whole history every second, and asks it at once and again; and both once more. There are
-STANDING_HISTORY rows, 100,000,000 unless told otherwise.
+client registers a query over the whole history every second, and asks it at once and again. There are STANDING_HISTORY rows,
+100,000,000 unless told otherwise.
 """
 
 from __future__ import annotations
@@ -47,15 +47,10 @@ def run(options: Options, report: Report) -> None:
         for _ in range(options.size(15, 3)):
             stream.append(rate)
             db.tick()
-        seconds = options.size(45, 4)
+        seconds = options.size(50, 4)
         found = []
         asked: list[dict[str, Any]] = []
-        for phase in (
-            "nobody registers",
-            "a query registered a second",
-            "nobody registers",
-            "a query registered a second",
-        ):
+        for phase in ("nobody registers", "a query registered a second"):
             client = Client(db, stream, random) if phase != "nobody registers" else None
             found.append({"": phase, **_phase(db, stream, rate, seconds, client)})
             if client is not None:
@@ -67,9 +62,8 @@ def run(options: Options, report: Report) -> None:
     for number, kind in enumerate(KINDS):
         mine = [a for a in asked if a["kind"] == number]
         _tell(report, kind.format(x="x", y="y", low="t"), mine)
-    p95s = {phase: float(np.median([f["p95, s"] for f in found if f[""] == phase])) for phase in {f[""] for f in found}}
-    factor = p95s["a query registered a second"] / p95s["nobody registers"]
-    report.bar(5, "p95 of ticks while queries are registered, to that without", factor, "<=", 1.2)
+    without, beside = (f["p95, s"] for f in found)
+    report.bar(5, "p95 of ticks while queries are registered, to that without", beside / without, "<=", 1.2)
     report.add(history=total, registered=len(asked))
 
 

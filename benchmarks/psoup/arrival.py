@@ -148,7 +148,6 @@ def _in_pond(db: Pond, queries: list[Query], rows: workload.Columns, mode: str, 
         expected = int(workload.mask(query, last).sum())
         got = handle.invoke().arrow().num_rows
         assert got == expected, f"{mode}, {query}: {got} rows, not {expected}"
-    for handle in handles:
-        handle.drop()
+    db.drop_many(handles)
     db.sql(f"DROP TABLE {table}")
     return rate

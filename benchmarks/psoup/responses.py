@@ -40,7 +40,7 @@ def selections(options: Options, report: Report, db: Pond) -> dict[str, Found]:
             times = response_times(mine, repeats)
             found[kind].append(_row({"window": window}, sizes, times, mine))
         report.say(f"Figure 7, {kind} queries: done")
-        _drop(handles)
+        _drop(db, handles)
     return found
 
 
@@ -62,7 +62,7 @@ def intervals(options: Options, report: Report, db: Pond) -> Found:
         sizes = check(mine, queries[n], rows, window)
         found.append(_row({"interval predicates": n}, sizes, response_times(mine, repeats), mine))
     report.say("Table 2: done")
-    _drop(handles)
+    _drop(db, handles)
     return found
 
 
@@ -94,7 +94,7 @@ def joins(options: Options, report: Report, db: Pond) -> Found:
             assert got == expected, f"joins, {mode}, window of {window} rows: {got} rows, not {expected}"
         found.append(_row({"window": window}, expected, response_times(mine, repeats), mine))
     report.say("Figure 8: done")
-    _drop(handles)
+    _drop(db, handles)
     return found
 
 
@@ -130,7 +130,6 @@ def _row(
     }
 
 
-def _drop(handles: dict[Any, list[Any]]) -> None:
+def _drop(db: Pond, handles: dict[Any, list[Any]]) -> None:
     for some in handles.values():
-        for handle in some:
-            handle.drop()
+        db.drop_many(some)

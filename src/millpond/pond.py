@@ -6,7 +6,7 @@ import atexit
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -269,6 +269,19 @@ class Pond(ProcessBound):
         check_text(sql, self._workspace.config.statement_length)
         with disk_errors(self.folder):
             return [self._handle(query) for query in standing.register_each(self._workspace, sql, parameters, keep)]
+
+    def drop_many(self, handles: Iterable[Handle]) -> None:
+        """Drop standing queries at once: all of them, or none if one is not registered.
+
+        >>> _ = db.sql("CREATE STREAMING TABLE quotes (symbol STRING, price INT, t BIGINT) TIMESTAMP BY t")
+        >>> watched = db.register_many("SELECT price, t FROM quotes WHERE symbol = ?", [("A",), ("B",)])
+        >>> db.drop_many(watched)
+        >>> db.sql("SELECT count(*) FROM millpond.standing_queries").rows()
+        [(0,)]
+        """
+        self._workspace.check_open()
+        with disk_errors(self.folder):
+            standing.drop_each(self._workspace, [handle.id for handle in handles])
 
     def registered(self, query: int | str) -> Handle:
         """The handle of a standing query, by its id or name.

@@ -92,6 +92,7 @@ class KeptTable:
         self._windows: dict[int, tuple[int, Window]] = {}  # by query: its entry and its window
         self._trees: dict[TreeKey, _Grown] = {}
         self._reach: Counter[Window | None] = Counter()  # how many queries have each window
+        self._changed: set[int] = set()  # entries that came, went or changed since the state was published
         self._broad: dict[int, int] = {}  # entries with too many old rows from before these times to be kept
         self._dropped: set[int] = set()  # entries that a plan under way may still match
         self._next = 0
@@ -130,6 +131,7 @@ class KeptTable:
     def _new(self, predicate: Predicate) -> int:
         number, self._next = self._next, self._next + 1
         kept = not isinstance(predicate, Always)
+        self._changed.add(number)
         self._entries[number] = Entry(number, predicate, kept, self._complete, self.state.floor)
         self._by_predicate[predicate] = number
         return number
@@ -147,7 +149,8 @@ class KeptTable:
                 if not always and total >= _JUDGED and len(seqs) > _UNSELECTIVE * total:
                     self._entries[entry.number] = replace(entry, kept=False)
                     continue
-                self._matches.add(entry.number, seqs)
+                if len(seqs):
+                    self._matches.add(entry.number, seqs)
                 wanted.append(entry)
             self._enter(wanted)
             return
@@ -175,6 +178,7 @@ class KeptTable:
                     gone.append(number)
                     del self._users[number]
                     entry = self._entries.pop(number)
+                    self._changed.add(number)
                     if self._by_predicate.get(entry.predicate) == number:
                         del self._by_predicate[entry.predicate]
             indexed = [number for number in gone if number in self.index]
@@ -259,6 +263,7 @@ class KeptTable:
             self._matches.add(entry, integers(rows.column(SEQ)))
             after = NEVER if low is None else min(known.covered_in(self.state).after, low - 1)
             seq = known.covered_in(self.state).seq
+            self._changed.add(entry)
             self._entries[entry] = replace(known, covered=Complete(seq, after), floor=self.state.floor)
             for key, grown in self._trees.items():
                 if key[0] == entry:
@@ -341,10 +346,11 @@ class KeptTable:
             rows=self._rows.snapshot,
             matches=self._matches.snapshot,
             now=before.now if position is None else now,
-            entries=before.entries if position is not None else dict(self._entries),
+            entries=before.entries.changed({number: self._entries.get(number) for number in self._changed}),
             windows=before.windows if position is None else self._moved(before, now),
             trees={key: (grown.tree.snapshot, grown.covered) for key, grown in self._trees.items()},
         )
+        self._changed.clear()
 
     def _moved(self, before: State, now: int | None) -> dict[int, Ints]:
         """The matches in the windows that are applied at each tick, at the time `now`."""

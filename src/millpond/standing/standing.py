@@ -5,6 +5,7 @@ swapped out. Then its entries are added to what is kept of the tables it reads. 
 every change. A reader answers from scratch.
 
 Locks. `_lock` guards who is taken up. It is held while an entry meets the rows that are there, never while a query is answered.
+`_order` guards who was asked last; it is held for a moment.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class StandingQueries:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._lock = threading.RLock()
+        self._order = threading.Lock()
         self.registry = Registry(host.folder)
         self.registry.changed = self._changed
         self.bound: OrderedDict[int, tuple[Catalog, Bound]] = OrderedDict()
@@ -100,7 +102,7 @@ class StandingQueries:
         with self._lock:
             for query in went:
                 self.bound.pop(query.number, None)
-                self._let_go(query.number)
+            self._let_go([query.number for query in went])
 
     # -- serving ----------------------------------------------------------------------------------------------------
 
@@ -109,14 +111,15 @@ class StandingQueries:
         known = self._serving.get(query.number)
         catalog = self._host.catalog
         if known is not None and known.catalog is catalog and all(t.alive for t in known.tables):
-            with contextlib.suppress(KeyError):  # dropped or swapped out meanwhile
+            with self._order, contextlib.suppress(KeyError):  # dropped or swapped out meanwhile
                 self._serving.move_to_end(query.number)
             return known
         with self._lock:
             made = self._take_up(query, bound, catalog)
-            self._let_go(query.number)  # only now, so that an entry that it has already stays
+            self._let_go([query.number])  # only now, so that an entry that it has already stays
             if query.number in self.registry:
-                self._serving[query.number] = made
+                with self._order:
+                    self._serving[query.number] = made
                 if query.keep == "complete" and not isinstance(made.served, Refusal) and made.served.plain is not None:
                     made.tables[0].keep_windows({query.number: made.entries[0]}, made.windows[0])
             return made
@@ -151,12 +154,17 @@ class StandingQueries:
                 table.keep_windows(entry_of, part.use.window)
         self.shrink()
 
-    def _leave(self, number: int) -> None:
-        found = self._entered.pop(number, None)
-        if found is not None and found[0].alive:
-            table, entry, window = found
-            table.drop_window(number)
-            table.remove([entry], window)
+    def _leave(self, numbers: Iterable[int]) -> None:
+        """Of queries that were never asked: let their entries go."""
+        together: dict[tuple[KeptTable, Window | None], list[int]] = {}
+        for number in numbers:
+            found = self._entered.pop(number, None)
+            if found is not None and found[0].alive:
+                table, entry, window = found
+                table.drop_window(number)
+                together.setdefault((table, window), []).append(entry)
+        for (table, window), entries in together.items():
+            table.remove(entries, window)
 
     def _kept(self, name: str) -> KeptTable:
         table = self._host.stream(name)
@@ -169,17 +177,20 @@ class StandingQueries:
             found = self.kept[folder] = KeptTable(table, files)
         return found
 
-    def _let_go(self, number: int) -> None:
-        self._leave(number)
-        known = self._serving.pop(number, None)
-        if known is None:
-            return
-        for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
-            if table.alive:
-                table.drop_window(number)
-                if not isinstance(known.served, Refusal) and known.served.aggregated is not None:
-                    table.drop_tree(entry, known.served.aggregated)
-                table.remove([entry], window)
+    def _let_go(self, numbers: Sequence[int]) -> None:
+        """Keep nothing of some queries."""
+        self._leave(numbers)
+        for number in numbers:
+            with self._order:
+                known = self._serving.pop(number, None)
+            if known is None:
+                continue
+            for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
+                if table.alive:
+                    table.drop_window(number)
+                    if not isinstance(known.served, Refusal) and known.served.aggregated is not None:
+                        table.drop_tree(entry, known.served.aggregated)
+                    table.remove([entry], window)
         for folder in [f for f, table in self.kept.items() if not table.used]:
             self.kept.pop(folder).close()
 
@@ -198,8 +209,12 @@ class StandingQueries:
         self.shrink()
 
     def _joins(self) -> list[KeptJoin]:
-        with self._lock:
-            return [serving.join for serving in self._serving.values() if serving.join is not None]
+        return [serving.join for _, serving in self._served() if serving.join is not None]
+
+    def _served(self) -> list[tuple[int, Serving]]:
+        """What was asked, with the one asked last at the end."""
+        with self._order:
+            return list(self._serving.items())
 
     def _take_in(self, kept: KeptTable, table: StreamTable) -> None:
         self._check(kept, kept.take_in(table.prefix()))
@@ -244,9 +259,8 @@ class StandingQueries:
                 largest = sorted(self.kept.values(), key=lambda table: table.bytes, reverse=True)
                 if any(table.thin() for table in largest):
                     continue
-                kept = [*self._entered, *(number for number, serving in self._serving.items() if serving.tables)]
-                for number in kept[: max(1, len(kept) // 4)]:
-                    self._let_go(number)
+                kept = [*self._entered, *(number for number, serving in self._served() if serving.tables)]
+                self._let_go(kept[: max(1, len(kept) // 4)])
                 if not kept:
                     return
 

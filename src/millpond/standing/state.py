@@ -59,6 +59,40 @@ class Entry:
         return state.matches.of(self.number, max(from_seq, first), below)
 
 
+class Entries:
+    """Entries by their numbers, as a value: a changed copy shares all but a few of them."""
+
+    _BITS = 10
+
+    def __init__(self, parts: Mapping[int, Mapping[int, Entry]] | None = None) -> None:
+        self._parts = parts or {}
+
+    def get(self, number: int) -> Entry | None:
+        return self._parts.get(number >> self._BITS, {}).get(number)
+
+    def changed(self, changes: Mapping[int, Entry | None]) -> Entries:
+        """With these entries; without those that are None."""
+        if not changes:
+            return self
+        parts = dict(self._parts)
+        made: dict[int, dict[int, Entry]] = {}
+        for number, entry in changes.items():
+            key = number >> self._BITS
+            part = made.get(key)
+            if part is None:
+                part = made[key] = dict(parts.get(key, {}))
+            if entry is None:
+                part.pop(number, None)
+            else:
+                part[number] = entry
+        for key, part in made.items():
+            if part:
+                parts[key] = part
+            else:
+                parts.pop(key, None)
+        return Entries(parts)
+
+
 @dataclass(frozen=True)
 class State:
     position: int
@@ -66,7 +100,7 @@ class State:
     matches: Matches
     now: int | None = None
     """The time of the table at that position."""
-    entries: Mapping[int, Entry] = field(default_factory=dict)
+    entries: Entries = field(default_factory=Entries)
     windows: Mapping[int, Ints] = field(default_factory=dict)
     """By query: the matches not earlier than its window, of queries whose window is applied at each tick."""
     floor: int = NEVER

@@ -134,6 +134,13 @@ def drop(workspace: Workspace, statement: st.DropStanding) -> Result:
     return Result(message=f"standing query {query.shown} dropped")
 
 
+def drop_each(workspace: Workspace, numbers: Sequence[int]) -> None:
+    """Drop some queries from Python."""
+    workspace.own()
+    registry = workspace.standing.registry
+    registry.drop([registry.find(number).number for number in numbers])
+
+
 def invoke(workspace: Workspace, statement: st.Invoke) -> Answer:
     workspace.refresh()
     return answer(workspace, workspace.standing.registry.find(statement.query), statement.as_of)

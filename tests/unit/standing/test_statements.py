@@ -169,8 +169,22 @@ def test_nothing_is_kept_of_a_query_that_keeps_most_rows(db: millpond.Pond) -> N
     db.append("quotes", [("X", float(i % 10), i, 700 + i) for i in range(1500)])
     db.tick()
     handle = db.register("SELECT volume FROM quotes WHERE price < 9 END NOW")
-    assert not next(iter(db._workspace.standing.kept.values())).state.entries[0].kept
+    entry = next(iter(db._workspace.standing.kept.values())).state.entries.get(0)
+    assert entry is not None
+    assert not entry.kept
     assert len(handle.invoke()) == 1350
+
+
+def test_many_are_dropped_at_once(db: millpond.Pond) -> None:
+    handles = db.register_many("SELECT volume FROM quotes WHERE volume = ? END NOW", [(v,) for v in range(3000)])
+    assert handles[300].invoke().rows() == [(300,)]
+    db.drop_many(handles[:2900])
+    assert db.sql("SELECT count(*) FROM millpond.standing_queries").rows() == [(100,)]
+    with pytest.raises(millpond.UnknownName, match="It was dropped"):
+        db.drop_many(handles[2899:])
+    assert handles[2999].invoke().rows() == [], "nothing is dropped if one of them is unknown"
+    db.drop_many(handles[2900:])
+    assert db._workspace.standing.bytes == 0
 
 
 def test_dropping_gives_the_memory_back(db: millpond.Pond) -> None:
@@ -367,3 +381,28 @@ def test_windows_are_applied_at_ticks_if_all_is_kept(db: millpond.Pond, window: 
         assert handle.invoke().rows() == [(v,) for v in (4, 3, 2, 1, 0)]
         ((kept,),) = [list(table.state.windows.values()) for table in db._workspace.standing.kept.values()]
         assert len(kept) <= (5 if first > 1000 else 10), "what has left the window is not held"
+
+
+def test_queries_are_asked_while_ticks_pass(db: millpond.Pond) -> None:
+    handles = db.register_many("SELECT volume FROM quotes WHERE volume = ? END NOW", [(v,) for v in range(300)])
+    problems: list[BaseException] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        try:
+            while not stop.is_set():
+                for handle in handles:
+                    handle.invoke()
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for time in range(700, 900):
+        db.append("quotes", [("X", 1.0, 1, time)])
+        db.tick()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert problems == []

@@ -24,6 +24,7 @@ Entries = npt.NDArray[np.int32]
 
 _END = (1 << 63) - 1
 _MOST_GONE = 1024  # entries that are removed before their matches are
+_OFTEN = 64  # of them, it is seen whether that is worth doing
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 _NOBODY: Entries = np.zeros(0, dtype=np.int32)
 
@@ -128,6 +129,8 @@ class MatchRuns:
         now = self.snapshot
         gone = now.gone | frozenset(entries)
         self.snapshot = replace(now, gone=gone)
+        if len(gone) // _OFTEN == len(now.gone) // _OFTEN and len(gone) > _OFTEN:
+            return  # where many are removed one by one, not each of them is worth a look
         names = _named(gone)
         size = sum(run.size for run in now.pairs)
         if len(gone) > _MOST_GONE or 4 * sum(run.count(names) for run in now.pairs) > size or _mostly(names, now.bits):
