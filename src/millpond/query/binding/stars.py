@@ -46,7 +46,7 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
         return
     # Where Spark is shown nothing else, its own `*` is right.
     written = (
-        TextChanges(select)
+        TextChanges(select, column_lists=False)  # nobody reads it
         if not hidden and all(u.bare for u in by_alias.values() if u.window is not None)
         else changes
     )
