@@ -69,10 +69,20 @@ class Forms:
             f"INTERVAL '{self._of('1', '5', '10', '90', '1', '5', '0', '-3', '1.5', '99999999999')}' {unit}", "INTERVAL 3", "INTERVAL '1' MINUTE",
         )  # fmt: skip
 
+    def slide(self) -> str:
+        """Long ones: a tick evaluates each instant since the query's beginning, however many they are."""
+        return self._of(
+            "INTERVAL '1' DAY", "INTERVAL '1' HOUR", "INTERVAL '0' HOUR", "INTERVAL '-1' DAY", "INTERVAL '1' MONTH"
+        )
+
+    def start(self) -> str:
+        """Where a continuous query begins: within the rows, or where it cannot."""
+        return self._of("400", "'2024-02-28 10:00:00'", "'9999-12-31'", "'never'", "''")
+
     def length(self) -> str:
         """The size of a group window, as a text or an interval."""
         return self._of(
-            "'10 seconds'", "'5 minutes'", "'1 hour'", "'1 day'", "'0 seconds'", "'1 month'", "''", self.interval()
+            "'10 minutes'", "'5 minutes'", "'1 hour'", "'1 day'", "'0 seconds'", "'1 month'", "''", self.interval()
         )
 
     def time(self) -> str:
@@ -201,9 +211,9 @@ class Forms:
     def create_continuous(self) -> str:
         form = self._of("", "", "ISTREAM", "DSTREAM", "RSTREAM")
         query = self.select(self.window, form)
-        sample = self._of(f"SAMPLE {self.interval()}", "SAMPLE REALTIME", "SAMPLE EACH ROW", "", "EMIT ON WINDOW CLOSE")
+        sample = self._of(f"SAMPLE {self.slide()}", "SAMPLE REALTIME", "SAMPLE EACH ROW", "", "EMIT ON WINDOW CLOSE")
         clauses = self._perhaps(f" RANGE {self._of('UNBOUNDED', self.interval())}", 0.3) + self._perhaps(
-            f" FROM {self.time()}", 0.5
+            f" FROM {self.start()}", 0.5
         )
         noun = self._of("CONTINUOUS QUERY", "STREAMING VIEW")
         return f"CREATE {noun} {self._perhaps('IF NOT EXISTS ', 0.2)}{self._of(*QUERIES)}{clauses} AS {query} {sample}"
@@ -215,7 +225,7 @@ class Forms:
             f"RESUME CONTINUOUS QUERY {name}", f"EXPLAIN CONTINUOUS QUERY {name}", "SHOW CONTINUOUS QUERIES", f"SELECT * FROM {name}",
             f"SELECT * FROM {name} {self.window('posreports')}", f"ALTER CONTINUOUS QUERY {name} SET RANGE {self.interval()}",
             f"ALTER CONTINUOUS QUERY {name} SET WINDOW OF cars = {self.window('posreports')}",
-            f"ALTER CONTINUOUS QUERY {name} SET SAMPLE {self._of(self.interval(), 'REALTIME', 'EACH ROW')}",
+            f"ALTER CONTINUOUS QUERY {name} SET SAMPLE {self._of(self.slide(), 'REALTIME', 'EACH ROW')}",
             f"ON {name} DO NOTHING", f"ON {name} DO POST 'http://127.0.0.1:1/'",
         )  # fmt: skip
 
