@@ -60,6 +60,14 @@ def test_forms(pond: millpond.Pond, sql: str, names: list[str], rows: list[tuple
     assert found.rows() == rows
 
 
+def test_what_except_leaves_out_is_a_column(pond: millpond.Pond) -> None:
+    assert pond.sql("SELECT * EXCEPT (x) FROM (SELECT * FROM n) a JOIN m USING (k)").rows() == [(2, 0.0, 200)]
+    assert pond.sql("WITH c AS (SELECT k, y FROM m) SELECT c.* EXCEPT (k) FROM c WHERE y = 200").rows() == [(200,)]
+    for source in ("m", "(SELECT y + 1, k FROM m) AS s", "VALUES (1) AS v(k)"):
+        with pytest.raises(millpond.MillpondError):
+            pond.sql(f"SELECT * EXCEPT (z) FROM {source}")
+
+
 def test_a_decimal_literal_keeps_its_sign(pond: millpond.Pond) -> None:
     found = pond.sql("SELECT -1.5BD, (- 1.5BD) + 1 AS a, 1 - -2.5BD AS b, -0.0BD, 3 -1.5BD AS c")
     assert found.arrow().column_names == ["-1.5", "a", "b", "0.0", "c"]

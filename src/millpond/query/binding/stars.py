@@ -18,6 +18,7 @@ from millpond.query.approximate import is_approximate
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.sql.dialect import span_of
+from millpond.sql.rules.terms import leave_to_spark
 
 
 class UnknownStar(UnsupportedSql):
@@ -42,7 +43,11 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
     PREV, in a query that names such `hidden` columns."""
     select = scope.expression
     by_alias = uses_by_alias(scope, uses)
-    if not isinstance(select, exp.Select) or not any(u.window is not None or hidden for u in by_alias.values()):
+    if not isinstance(select, exp.Select):
+        return
+    if not any(u.window is not None or hidden for u in by_alias.values()):
+        if not _leaves_out_known(scope, uses):
+            leave_to_spark(select, "* EXCEPT of a column that is not known here is only proved on Spark")
         return
     # Where Spark is shown nothing else, its own `*` is right.
     written = (
@@ -83,6 +88,18 @@ def _columns_of(item: exp.Expr, scope: Scope, uses: Mapping[str, Use], hidden: b
         if name.lower() not in names:
             raise UnknownName("column", name, names, where=" in this FROM", sql=sql, span=span_of(item))
     return [c for c in columns if c.name.lower() not in {n.lower() for n in left_out}]
+
+
+def _leaves_out_known(scope: Scope, uses: Mapping[str, Use]) -> bool:
+    """Whether there are columns of all names that EXCEPT leaves out; others are an error, which sqlglot forgives."""
+    for item in scope.expression.expressions:
+        left_out = {name.lower() for name in _left_out(item)}
+        if left_out:
+            relations = [item.table] if isinstance(item, exp.Column) else _relations(scope.expression)
+            known = {name.lower() for each in relations for name in _names(scope, each, uses) or ()}
+            if not left_out <= known:
+                return False
+    return True
 
 
 def _left_out(item: exp.Expr) -> list[str]:
