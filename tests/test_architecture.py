@@ -58,6 +58,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sinks": set(),
     # A library of its own: no table, no engine.
     "synopses": set(),
+    # Estimates from samples: numbers in, numbers out.
+    "estimators": set(),
+    # How much of the archive a query reads: asked with numbers, answered with a fraction.
+    "reductions": set(),
     "table": set(),
     # Tables in other systems are asked with the bounds that a table's own files are.
     "foreign_tables": {"table"},
@@ -66,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Results are kept in files like a table's, and handed on; how they are computed is nothing to them.
     "results": {"table", "sinks"},
     # The shelf hands out the rows of all tables, those in other systems too. Bounds are derived from predicates.
-    "query": {"table", "foreign_tables", "sql", "spark", "predicate", "windows"},
+    "query": {"table", "foreign_tables", "sql", "spark", "predicate", "windows", "estimators"},
     # Continuous queries are queries over the tables' rows: bound, translated and asked like any other.
     # Shards are found by the same arithmetic as at the door.
     # Filters are predicates, evaluated over the columns of a batch.
@@ -79,15 +83,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Wires the stages together, so it sees them all; it knows no SQL statement.
     "workspace": {*STAGES - {"sql", "system"}, "lock"},
     # What each statement does to a workspace.
-    "statements": {*STAGES, "workspace", "predicate"},
+    "statements": {*STAGES, "workspace", "predicate", "reductions", "estimators"},
     # What a user holds: calls of the workspace and of statements.
     "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "standing", "system"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
     "__init__": {*STAGES, "pond"},
     # Public checks of what a user can extend.
-    "testing": {"sources", "sinks", "synopses", "__init__"},
+    "testing": {"sources", "sinks", "synopses", "reductions", "__init__"},
     # Public names for whoever adds a kind of source or sink.
-    "extending": {"sources", "sinks"},
+    "extending": {"sources", "sinks", "reductions"},
     # A face: splits its input into statements, and tells who holds the lock.
     "cli": {"pond", "__init__", "sql", "lock"},
     "__main__": {"cli"},

@@ -48,6 +48,8 @@ class StreamingTable:
     `folder` names its place on disk and survives a rename. `late` is 'reject' or 'keep'. `ahead` is how far a row may be
     ahead of its arrival or, where time is an integer, of the rows before it; None is any distance. `idle` is how many rows it had
     accepted when it was declared idle. `idle_after` is how long nothing may come before its time follows the wall clock.
+    `reduce_by` is the design by which it can be read reduced: 'randomize', 'replicate' (with copies at these `reduce_levels`, in
+    percent of rows left out), 'lazy' or 'none'.
     """
 
     name: str
@@ -64,6 +66,8 @@ class StreamingTable:
     idle: int | None = None
     ahead: timedelta | None = None
     idle_after: timedelta | None = None
+    reduce_by: str = "none"
+    reduce_levels: tuple[int, ...] = ()
 
     @property
     def unit(self) -> TimeUnit:

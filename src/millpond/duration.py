@@ -57,6 +57,11 @@ class TimeUnit(enum.Enum):
             )
         return whole
 
+    def length(self, count: int) -> timedelta:
+        """So many of this unit; at most the longest time there is."""
+        per = timedelta(seconds=1) if self is TimeUnit.SECOND else timedelta(microseconds=1)
+        return per * min(count, timedelta.max // per)
+
 
 def to_micros(value: datetime) -> int:
     """A moment as microseconds since 1970."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +29,35 @@ def with_warning(message: str, warning: str | None) -> str:
     return f"{message}; warning: {warning}" if warning else message
 
 
+@dataclass(frozen=True)
+class Reduction:
+    """How much of the tables a reduced answer was made from.
+
+    `fraction` is `rows` of `rows_in_all`; `bytes` are those of the files that were read, of `bytes_in_all`. `method` says in
+    words how they were chosen. `interval` is how often the bounds of estimates hold (0.95 is in 95 of 100 answers); None for an
+    answer without estimates. `notes` tell what has no bounds, and why.
+    """
+
+    fraction: float
+    rows: int
+    rows_in_all: int
+    bytes: int
+    bytes_in_all: int
+    method: str
+    interval: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        share = f"{100 * self.fraction:.3g} %"
+        lines = [
+            f"read {share} of the rows ({self.rows:,} of {self.rows_in_all:,}; "
+            f"{counted(self.bytes, 'byte')} of {self.bytes_in_all:,}): {self.method}"
+        ]
+        if self.interval is not None and self.rows < self.rows_in_all:
+            lines.append(f"estimated; the bounds hold in {100 * self.interval:g} of 100 answers")
+        return "\n".join([*lines, *self.notes])
+
+
 class Result:
     """The answer to a statement. Iterates over rows as tuples and prints as a table.
 
@@ -42,9 +72,11 @@ class Result:
     (2 rows)
     """
 
-    def __init__(self, rows: pa.Table | None = None, message: str = "") -> None:
+    def __init__(self, rows: pa.Table | None = None, message: str = "", reduction: Reduction | None = None) -> None:
         self._rows = rows if rows is not None else pa.table({})
         self.message = message
+        self.reduction = reduction
+        """What was read for it, if it was not everything (`REDUCE`, `WITHIN`)."""
 
     @property
     def columns(self) -> list[str]:
@@ -94,7 +126,8 @@ class Result:
             return self.message or "done"
         shown = Result(self._rows.slice(0, _SHOWN)).rows()
         text = format_table(self.columns, shown, self._rows.schema)
-        return f"{text}\n{self._counted()}"
+        footer = f"\n{self.reduction}" if self.reduction is not None else ""
+        return f"{text}\n{self._counted()}{footer}"
 
     def _counted(self) -> str:
         count = len(self)
@@ -109,7 +142,8 @@ class Result:
         shown = Result(self._rows.slice(0, _SHOWN)).rows()
         lines = ["<table>", _html_row("th", self.columns, rights)]
         lines += [_html_row("td", [format_value(value) for value in row], rights) for row in shown]
-        return "\n".join([*lines, "</table>", f"<p>{self._counted()}</p>"])
+        footer = [f"<p>{html.escape(line)}</p>" for line in str(self.reduction).splitlines()] if self.reduction else []
+        return "\n".join([*lines, "</table>", f"<p>{self._counted()}</p>", *footer])
 
 
 def _html_row(tag: str, texts: Sequence[str], rights: Sequence[str]) -> str:

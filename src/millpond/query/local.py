@@ -30,12 +30,13 @@ from millpond.query.instant import at_instant
 from millpond.query.interrupt import interruptible
 from millpond.query.limits import collect, limit_error, limit_memory, query_memory
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
-from millpond.query.relation import DUCKDB, as_now, through_window, united
+from millpond.query.relation import DUCKDB, FILE, as_now, piece_groups, through_window, united
 from millpond.schema import SEQ, DataType, Schema, with_seq
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark
 from millpond.table.block import GROUP_ROWS, file_crc
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import tail_table
+from millpond.table.thinning import Piece, Step
 
 _MOST_CHECKED = 100_000
 # What DuckDB says to a text that is wrong, whatever the rows are: the fault is the translation's, and Spark may know the answer.
@@ -171,7 +172,25 @@ class Local(ProcessBound):
                 raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
             raise translate_error(error) from error
 
-    def _check(self, path: Path, file: ArchiveFile) -> None:
+    def _thinned(self, cursor: duckdb.DuckDBPyConnection, given: Tiers, step: Step, use: Use) -> str:
+        """The rows of a step of a reduced reading, with the number of their stratum in a column `FILE`: see `file_numbers`."""
+        columns = with_seq(use.columns)
+        parts = []
+        number = 0
+        for (have, below), pieces in piece_groups(step).items():
+            for piece in pieces:
+                self._check(given.snapshot.folder / piece.path, piece)
+            paths = _list([str(given.snapshot.folder / p.path) for p in pieces])
+            where = f" WHERE {step.draws.sql(SEQ)} < {below}" if below is not None else ""
+            items = f"{as_now(columns, have, DUCKDB, _duckdb_type)}, CAST(file_index AS BIGINT) + {number} AS {FILE}"
+            parts.append(f"SELECT {items} FROM read_parquet({paths}, hive_partitioning=false){where}")
+            number += len(pieces)
+        if step.blocks or not parts:
+            cursor.register(f"{use.name}_tail", tail_table(step.blocks, arrow_schema(columns)))
+            parts.append(f"SELECT *, -1 AS {FILE} FROM {use.name}_tail")
+        return through_window(use, united(parts), given.now, DUCKDB, given.snapshot.since, given.upto, given.below)
+
+    def _check(self, path: Path, file: ArchiveFile | Piece) -> None:
         """Compare a file with its checksum when this process first reads it: DuckDB does not check pages itself."""
         if path in self._checked or file.crc is None:
             return
@@ -194,6 +213,8 @@ class Local(ProcessBound):
             return f"SELECT * FROM {use.name}_fetched"
         columns = with_seq(use.columns)
         parts = []
+        if given.step is not None:
+            return self._thinned(cursor, given, given.step, use)
         for file in given.selection.files:
             self._check(given.snapshot.folder / file.path, file)
         wanted = plan.bounds[use.name].among

@@ -31,14 +31,15 @@ from millpond.query.binding.functions import ORDERED
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.deadline import Deadline
 from millpond.query.instant import put_instant, written_instant
-from millpond.query.plan import Fetched, Plan, in_time_order, ordered
-from millpond.query.relation import SPARK, as_now, through_window, united, with_previous
+from millpond.query.plan import Fetched, Plan, Tiers, in_time_order, ordered
+from millpond.query.relation import FILE, SPARK, as_now, piece_groups, through_window, united, with_previous
 from millpond.schema import SEQ, Schema, with_seq
 from millpond.spark.session import is_live, lost, spark_message, took_too_much
 from millpond.sql.literals import unfold_rows
 from millpond.sql.query_text import View
 from millpond.sql.spark_text import check_quotes, check_spark_text
 from millpond.table.store import tail_table
+from millpond.table.thinning import Step
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,7 +52,7 @@ _NOW_AND_THEN = 0.2  # seconds
 
 def run_on_spark(plan: Plan, session: SparkSession, deadline: Deadline | None = None) -> pa.Table:
     """The answer as Arrow. `deadline` can end it."""
-    return _answered(plan.bound, plan.instant, session, partial(_relation, plan), deadline)
+    return _answered(plan.bound, plan.instant, session, partial(_relation, plan), deadline, around=plan.around)
 
 
 def ask_spark(
@@ -83,12 +84,13 @@ def _answered(
     relation: Relation,
     deadline: Deadline | None,
     most: int | None = None,
+    around: Callable[[str], str] = lambda text: text,
 ) -> pa.Table:
     prefix = f"_q{next(_numbers)}"
     views: Views = []
     try:
         names = {name: relation(use, session, f"{prefix}{name}", views) for name, use in bound.uses.items()}
-        return _collected(session, spark_text(bound, names, instant), prefix, deadline, most)
+        return _collected(session, around(spark_text(bound, names, instant)), prefix, deadline, most)
     except Exception as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from None
@@ -252,6 +254,8 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: V
         return _view(session.createDataFrame(given.rows), prefix, views)
     columns = with_seq(use.columns)
     parts = []
+    if given.step is not None:
+        return _thinned(plan, given, given.step, use, session, prefix, views)
     for number, have in enumerate(dict.fromkeys(f.columns for f in given.selection.files)):
         paths = [str(given.snapshot.folder / f.path) for f in given.selection.files if f.columns == have]
         frame = session.read.schema(_spark_schema(columns, have)).parquet(*paths)
@@ -266,6 +270,23 @@ def _relation(plan: Plan, use: Use, session: SparkSession, prefix: str, views: V
         # As continuous queries and DuckDB see them. A hint and a sort within the one partition, so that nothing is shuffled.
         order = f"{SPARK.quote(use.time_column)}, {SPARK.quote(SEQ)}"
         rows = f"SELECT /*+ COALESCE(1) */ * FROM ({rows}) AS o SORT BY {order}"
+    return _view(session.sql(_shown(plan.bound, use, rows)), prefix, views)
+
+
+def _thinned(plan: Plan, given: Tiers, step: Step, use: Use, session: SparkSession, prefix: str, views: Views) -> str:
+    """The rows of a step of a reduced reading, with the paths of their files in a column `FILE`."""
+    columns = with_seq(use.columns)
+    parts = []
+    for number, ((have, below), pieces) in enumerate(piece_groups(step).items()):
+        paths = [str(given.snapshot.folder / p.path) for p in pieces]
+        frame = session.read.schema(_spark_schema(columns, have)).parquet(*paths)
+        view = _view(frame.selectExpr("*", f"_metadata.file_path AS {FILE}"), f"{prefix}_files{number}", views)
+        where = f" WHERE {step.draws.sql(SPARK.quote(SEQ))} < {below}" if below is not None else ""
+        parts.append(f"SELECT {as_now(columns, have, SPARK, str)}, {FILE} FROM {view}{where}")
+    if step.blocks or not parts:
+        view = _view(_frame(session, tail_table(step.blocks, arrow_schema(columns)), columns), f"{prefix}_tail", views)
+        parts.append(f"SELECT {SPARK.names(columns.names)}, '' AS {FILE} FROM {view}")
+    rows = through_window(use, united(parts), given.now, SPARK, given.snapshot.since, given.upto, given.below)
     return _view(session.sql(_shown(plan.bound, use, rows)), prefix, views)
 
 

@@ -20,6 +20,7 @@ from millpond.query.binding.uses import Bound, Use
 from millpond.query.bounds import find_bounds
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 from millpond.table.store import Bounds, Selection, Snapshot
+from millpond.table.thinning import Step
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Tiers:
     now: int | None
     upto: int | None = None
     below: int | None = None
+    step: Step | None = None
+    """What is read of it, where it is read reduced."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Plan:
     inputs: Mapping[str, Input]
     bounds: Mapping[str, Bounds]
     text: str | None  # DuckDB's SQL when it runs there
+    around: Callable[[str], str] = lambda text: text
+    """What Spark's SQL is made of the query's."""
 
     @property
     def instant(self) -> int | None:
@@ -182,7 +187,7 @@ def used_columns(bound: Bound, use: Use) -> list[str]:
 def in_time_order(bound: Bound) -> Use | None:
     """The window whose rows a query shows in their order, which is decreasing time: it is nothing but a selection from it."""
     tree = bound.tree
-    if not isinstance(tree, exp.Select) or len(bound.uses) != 1:
+    if not isinstance(tree, exp.Select) or len(bound.uses) != 1 or bound.any_order:
         return None
     use = next(iter(bound.uses.values()))
     plain = not any(

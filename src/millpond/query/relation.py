@@ -13,6 +13,7 @@ from millpond.catalog import StreamingTable
 from millpond.query.binding.uses import Use
 from millpond.query.instant import written_moment
 from millpond.schema import SEQ, DataType, Schema
+from millpond.table.thinning import Piece, Step
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,19 @@ def as_now(columns: Schema, have: Sequence[str], words: Words, type_name: Callab
         name = words.quote(column.name)
         items.append(name if column.name in have else f"CAST(NULL AS {type_name(column.type)}) AS {name}")
     return ", ".join(items)
+
+
+FILE = "_file"
+"""The column that says which file of a reduced reading a row is from: its number in the order of `piece_groups` on DuckDB, its
+path on Spark; -1 or "" for the tail."""
+
+
+def piece_groups(step: Step) -> dict[tuple[tuple[str, ...], int | None], list[Piece]]:
+    """The pieces of a step by what is said alike of them to an engine: the columns they have, and how they are thinned."""
+    groups: dict[tuple[tuple[str, ...], int | None], list[Piece]] = {}
+    for piece in step.pieces:
+        groups.setdefault((piece.columns, piece.below), []).append(piece)
+    return groups
 
 
 def united(parts: Sequence[str]) -> str:

@@ -28,7 +28,21 @@ VALUES = TEXTS | {
 }  # fmt: skip
 # Words that may follow an interval without being its unit.
 AFTER_INTERVAL = frozenset(
-    {"TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "WITH", "WITHIN", "BEFORE", "SAMPLE", "AS", "FROM", "END"}
+    {
+        "TIMESTAMP",
+        "SHARD",
+        "RANGE",
+        "LATENESS",
+        "AHEAD",
+        "WITH",
+        "WITHIN",
+        "BEFORE",
+        "SAMPLE",
+        "AS",
+        "FROM",
+        "END",
+        "REDUCE",
+    }
 )
 MOST_DIGITS = 18  # of which every number fits a BIGINT; also keeps int() away from Python's own limit on digits
 

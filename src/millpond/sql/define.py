@@ -60,6 +60,8 @@ def streaming_table(statement: CreateStreamingTable, catalog: Catalog, shards: i
         lateness=statement.lateness,
         implicit_time=time is None,
         late=options.get("late", "reject"),
+        reduce_by=statement.reduce.design if statement.reduce is not None else "none",
+        reduce_levels=statement.reduce.levels if statement.reduce is not None else (),
     )
     by_clock = table.unit is TimeUnit.MICROSECOND
     table = replace(table, ahead=statement.ahead[0] if statement.ahead is not None else AHEAD if by_clock else None)
@@ -171,6 +173,8 @@ def altered(statement: AlterTable, catalog: Catalog) -> StreamingTable:
         table = replace(table, ahead=statement.ahead[0])
     if statement.idle_after is not None:
         table = _idle_after(table, statement.idle_after[0])
+    if statement.reduce is not None:
+        table = replace(table, reduce_by=statement.reduce.design, reduce_levels=statement.reduce.levels)
     options = _options(statement.options)
     if "shards" in options:
         table = replace(table, shards=int(options["shards"]))

@@ -26,6 +26,7 @@ from millpond.sql.cursor import LITERALS, TokenCursor, found, is_parameter, valu
 from millpond.sql.group_windows import GROUP_TABLE, at_group_table, read_group_table
 from millpond.sql.literals import FOLDED, LiteralRows, check_numbers, fold_rows, list_literal
 from millpond.sql.query_text import QUERY_TEXT, QueryText
+from millpond.sql.reduce import REDUCE, at_reduce, read_reduce
 from millpond.sql.spark_names import ORIGINAL_NAME
 from millpond.sql.written import FUNCTIONS, PARSERS
 from millpond.windows.registry import read_window
@@ -173,17 +174,30 @@ class MillpondParser(CallParser):
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         # sqlglot comes here with a Table in one case only: a bracket behind a name in FROM or JOIN, before its alias.
-        if not isinstance(this, exp.Table) or self._curr.token_type is not TokenType.L_BRACKET:
+        if not isinstance(this, exp.Table):
             return super()._parse_bracket(this)
-        cursor = TokenCursor(self.sql, self._tokens, self._index)
-        # A SqlError, not a ParseError: sqlglot must not go back and try the bracket as something else.
-        this.meta[WINDOW] = read_window(cursor)
-        this.meta[WINDOW_SPAN] = cursor.span(self._index)
-        self._advance(cursor.index - self._index)
-        pivots = self._parse_pivots()  # which sqlglot looks for before a bracket only
-        if pivots:
-            this.set("pivots", pivots)
+        if self._curr.token_type is TokenType.L_BRACKET:
+            cursor = TokenCursor(self.sql, self._tokens, self._index)
+            # A SqlError, not a ParseError: sqlglot must not go back and try the bracket as something else.
+            this.meta[WINDOW] = read_window(cursor)
+            this.meta[WINDOW_SPAN] = cursor.span(self._index)
+            self._advance(cursor.index - self._index)
+            pivots = self._parse_pivots()  # which sqlglot looks for before a bracket only
+            if pivots:
+                this.set("pivots", pivots)
+        self._read_reduce(this)
         return this
+
+    def _read_reduce(self, table: exp.Expr) -> None:
+        """A REDUCE clause, which stands behind a table's name and window, or behind its alias."""
+        cursor = TokenCursor(self.sql, self._tokens, self._index)
+        if not at_reduce(cursor):
+            return
+        if REDUCE in table.meta:
+            place = Span(self._curr.start, self._curr.end + 1)
+            raise SqlSyntaxError("REDUCE is given twice", sql=self.sql, span=place)
+        table.meta[REDUCE] = read_reduce(cursor)
+        self._advance(cursor.index - self._index)
 
     # `TABLE t` is a query: SELECT * FROM t.
 
@@ -219,6 +233,8 @@ class MillpondParser(CallParser):
         if self._at_table():
             return self._parse_select()
         table = self._parse_group_table(joins=kwargs.get("joins", False)) or super()._parse_table(*args, **kwargs)
+        if isinstance(table, exp.Table):
+            self._read_reduce(table)
         if self._curr.token_type is TokenType.L_BRACKET:
             raise SqlSyntaxError(
                 "window is in the wrong place",

@@ -38,6 +38,25 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class ReduceBy:
+    """`REDUCE BY RANDOMIZE | REPLICATE (20, 40) | LAZY | NONE`: how a table is laid out to be read reduced.
+
+    `levels` are percents of the rows that copies leave out.
+    """
+
+    design: str
+    levels: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Within:
+    """`WITHIN p PERCENT CONFIDENCE c`: the error that an answer may have, and how sure it is; fractions."""
+
+    error: float
+    confidence: float
+
+
+@dataclass(frozen=True)
 class CreateStreamingTable(Statement):
     name: str
     columns: tuple[Column, ...]
@@ -48,6 +67,7 @@ class CreateStreamingTable(Statement):
     ahead: tuple[timedelta | None] | None = None  # None is the default of the table; (None,) is UNBOUNDED
     idle_after: tuple[timedelta | None] | None = None  # (None,) is UNBOUNDED: never
     options: Mapping[str, str] = field(default_factory=dict)
+    reduce: ReduceBy | None = None
     if_not_exists: bool = False
 
 
@@ -269,6 +289,7 @@ class AlterTable(Statement):
     options: Mapping[str, str] = field(default_factory=dict)
     now: int | str | None = None  # SET NOW: a literal, number or text
     idle: bool | None = None  # SET IDLE, SET ACTIVE
+    reduce: ReduceBy | None = None
 
 
 @dataclass(frozen=True)
@@ -315,10 +336,11 @@ class Delete(Statement):
 
 @dataclass(frozen=True)
 class Select(Statement):
-    """`SELECT ... [AS OF <time>]`: as of now, or of an earlier event time."""
+    """`SELECT ... [WITHIN <p> PERCENT [CONFIDENCE <c>]] [AS OF <time>]`: as of now, or of an earlier event time."""
 
     query: exp.Expr
     as_of: int | str | None = None
+    within: Within | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import time as clock_time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from millpond.query.plan import Plan, make_plan, only_here
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.sql.translate import NotOnDuckDB
+from millpond.statements import reduced
 from millpond.system.registry import SystemShelf, system_tables
 
 if TYPE_CHECKING:
@@ -31,14 +33,29 @@ if TYPE_CHECKING:
 
 
 def select(workspace: Workspace, statement: st.Select) -> Result:
-    return Result(ask(workspace, plan_query(workspace, statement.query, statement.sql, statement.as_of)))
+    bound = _bound(workspace, statement.query, statement.sql, reduced=True)
+    if not reduced.is_reduced(bound, statement.within):
+        return Result(ask(workspace, _planned(workspace, bound, statement.as_of)))
+    check = deadline_of(workspace).check
+    with while_it_is_there(workspace, bound):
+        return reduced.answer(
+            workspace, bound, statement.within, statement.as_of, statement.sql, partial(ask, workspace), check
+        )
 
 
 def plan_query(workspace: Workspace, query: exp.Expr, sql: str, as_of: int | str | None = None) -> Plan:
+    return _planned(workspace, _bound(workspace, query, sql), as_of)
+
+
+def _bound(workspace: Workspace, query: exp.Expr, sql: str, *, reduced: bool = False) -> Bound:
     workspace.refresh()
+    check = deadline_of(workspace).check
+    return bind(query, workspace.catalog, sql, system=system_tables(), spark_decides=True, reduced=reduced, check=check)
+
+
+def _planned(workspace: Workspace, bound: Bound, as_of: int | str | None) -> Plan:
     config = workspace.config
     check = deadline_of(workspace).check
-    bound = bind(query, workspace.catalog, sql, system=system_tables(), spark_decides=True, check=check)
     with while_it_is_there(workspace, bound):
         return make_plan(
             bound,

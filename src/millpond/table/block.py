@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
 from millpond.event_time import times_of
 from millpond.failpoints import reach
 from millpond.schema import SEQ
+from millpond.table.draws import Draws
 from millpond.table.index import index_path, write_index
-from millpond.table.manifest import ArchiveFile
+from millpond.table.manifest import ArchiveFile, Copy
+from millpond.table.runs import deal
 
 GROUP_ROWS = 122_880
 SLICE_ROWS = 4 * GROUP_ROWS
@@ -46,6 +48,9 @@ class BlockSpec:
     indexed: tuple[str, ...] = ()
     compartment_width: int = 0  # in the table's unit; 0 puts everything into one compartment
     group_rows: int = GROUP_ROWS
+    randomise: bool = False  # rows are dealt to the blocks of a run
+    copies: tuple[int, ...] = ()  # beside each file, copies with the rows whose draws are below these
+    seed: str = ""  # of the draws
 
     @property
     def clustered(self) -> tuple[str, ...]:
@@ -53,8 +58,11 @@ class BlockSpec:
         return self.indexed[:1]
 
 
-def write_blocks(spec: BlockSpec, rows: pa.Table, shard: int, name: str) -> list[ArchiveFile]:
-    """Write `rows` (with `_seq`) as one file per compartment they fall in. Files are synced; nothing refers to them yet."""
+def write_blocks(
+    spec: BlockSpec, rows: pa.Table, shard: int, name: str, again: ArchiveFile | None = None
+) -> list[ArchiveFile]:
+    """Write `rows` (with `_seq`) as one file, or run of files, per compartment they fall in. Files are synced; nothing refers to
+    them yet. With `again`, a block of a run, they are written as that block."""
     if rows.num_rows == 0:
         return []
     rows = rows.combine_chunks()
@@ -67,39 +75,88 @@ def write_blocks(spec: BlockSpec, rows: pa.Table, shard: int, name: str) -> list
         else:
             chosen = np.flatnonzero(compartments == compartment)
             part, part_times = rows.take(pa.array(chosen)), times[chosen]
-        files.append(_write_file(spec, part, part_times, int(compartment), shard, name))
+        place = f"c{int(compartment)}/{name}-s{shard}"
+        if again is not None and again.run is not None:
+            file = _write_file(spec, part, part_times, int(compartment), shard, place)
+            files.append(replace(file, run=again.run, draws=again.draws))
+        elif spec.randomise:
+            files += _write_run(spec, part, part_times, int(compartment), shard, place)
+        else:
+            file = _write_file(spec, part, part_times, int(compartment), shard, place)
+            files.append(replace(file, copies=write_copies(spec, part, file)))
+        sync_folder(Path(spec.folder) / f"c{int(compartment)}")
     return files
 
 
+def _write_run(
+    spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, run: str
+) -> list[ArchiveFile]:
+    """Rows as the blocks of a run."""
+    blocks = deal(rows.num_rows)
+    draws = Draws.of_table(spec.seed).of_rows(integers(rows[SEQ]))
+    number = np.searchsorted(np.array([high for _, high in blocks]), draws, side="right").astype(np.int8)
+    order = np.argsort(number, kind="stable")
+    starts = np.searchsorted(number[order], np.arange(len(blocks) + 1))
+    files = []
+    for place, dealt in enumerate(blocks):
+        chosen = order[starts[place] : starts[place + 1]]
+        if len(chosen):
+            part = rows.take(pa.array(chosen)).combine_chunks()
+            file = _write_file(spec, part, times[chosen], compartment, shard, f"{run}-b{place}")
+            files.append(replace(file, run=run, draws=dealt))
+    return files
+
+
+def write_copies(spec: BlockSpec, rows: pa.Table, file: ArchiveFile) -> tuple[Copy, ...]:
+    """The thinned copies of a file of these rows. They are no Parquet files by their names: other readers do not take them for
+    rows of the table."""
+    if not spec.copies:
+        return ()
+    draws = Draws.of_table(spec.seed).of_rows(integers(rows[SEQ]))
+    copies = []
+    for high in spec.copies:
+        part = rows.filter(pa.array(draws < high)).combine_chunks()
+        name = f"{file.path.removesuffix('.parquet')}.{high}.copy"
+        path = Path(spec.folder) / name
+        with disk_errors(path):
+            _write_parquet(spec, part, path)
+        copies.append(Copy(name, path.stat().st_size, part.num_rows, high, file_crc(path)))
+    sync_folder(Path(spec.folder) / Path(file.path).parent)
+    return tuple(copies)
+
+
+def _write_parquet(spec: BlockSpec, rows: pa.Table, path: Path) -> None:
+    dictionary, encodings = _encodings(rows)
+    pq.write_table(
+        rows,
+        path,
+        row_group_size=spec.group_rows,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=dictionary,
+        column_encoding=encodings,
+        # Minima and maxima of floating columns leave out NaN, and readers would skip rows that hold it.
+        write_statistics=[f.name for f in rows.schema if not pa.types.is_floating(f.type)],
+        write_page_checksum=True,  # merging and rewriting must not take damage for data
+    )
+    sync_file(path)
+
+
 def _write_file(
-    spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, name: str
+    spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, place: str
 ) -> ArchiveFile:
+    """A file `place` in the archive's folder. Its folder is not synced yet."""
     order = sort_order(rows, times, spec.clustered)
     if order is not None:
         rows = rows.take(pa.array(order)).combine_chunks()
-    folder = Path(spec.folder) / f"c{compartment}"
-    path = folder / f"{name}-s{shard}.parquet"
-    dictionary, encodings = _encodings(rows)
+    path = Path(spec.folder) / f"{place}.parquet"
     with disk_errors(path):
-        make_folder(folder)
+        make_folder(path.parent)
         try:
-            pq.write_table(
-                rows,
-                path,
-                row_group_size=spec.group_rows,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=dictionary,
-                column_encoding=encodings,
-                # Minima and maxima of floating columns leave out NaN, and readers would skip rows that hold it.
-                write_statistics=[f.name for f in rows.schema if not pa.types.is_floating(f.type)],
-                write_page_checksum=True,  # merging and rewriting must not take damage for data
-            )
-            sync_file(path)
+            _write_parquet(spec, rows, path)
             reach("block.after_file")
             for column in spec.indexed:
                 write_index(index_path(path, column), rows[column], GROUP_ROWS)
-            sync_folder(folder)
             reach("block.after_index")
         except BaseException:
             path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ crash between the two commits is as harmless as anywhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millpond.catalog import REJECTED_COLUMNS
 from millpond.clock import Clock
@@ -19,7 +19,18 @@ from millpond.table.log import REJECTED, ROWS, Section
 from millpond.table.manifest import ArchiveFile
 from millpond.table.store import GRACE, Store
 from millpond.table.stream import StreamTable
-from millpond.table.work import ArchiveTask, CompactTask, Task, choose_files, choose_frames
+from millpond.table.work import (
+    ArchiveTask,
+    CompactTask,
+    CopyTask,
+    Task,
+    choose_files,
+    choose_frames,
+    misplaced,
+    without_copies,
+)
+
+_CONVERTED = 2  # blocks of rows that are written anew in one round after the table's design was changed
 
 
 @dataclass(frozen=True)
@@ -75,12 +86,22 @@ class Keeper:
         return tasks
 
     def _compact(self, table: StreamTable, kind: int, store: Store) -> list[Task]:
+        """Small files to merge, and files that are not laid out as the table now says."""
         folder = table.definition.folder
         files = [f for f in store.manifest.current.files.values() if (folder, f.path) not in self._damaged]
-        return [
+        runs = choose_files(files, self._block_rows)
+        taken = {f.path for run in runs for f in run}
+        left = [f for f in files if f.path not in taken]
+        moved = misplaced(left, store.spec, _CONVERTED * self._block_rows)
+        taken |= {f.path for unit in moved for f in unit}
+        bare = without_copies(
+            [f for f in left if f.path not in taken], store.spec, 0 if store.spec.randomise else self._block_rows
+        )
+        tasks: list[Task] = [
             CompactTask(folder, kind, run[0].shard, store.spec, _columns(table, kind), tuple(f.path for f in run))
-            for run in choose_files(files, self._block_rows)
+            for run in [*runs, *moved]
         ]
+        return [*tasks, *(CopyTask(folder, kind, file.shard, store.spec, file) for file in bare)]
 
     def commit(self, work: Round, results: Sequence[Sequence[ArchiveFile]], tables: Iterable[StreamTable]) -> None:
         """Make the results of a round part of the tables that there are now. Files of a dropped one went with its folder."""
@@ -89,6 +110,9 @@ class Keeper:
         for task, files in zip(work.tasks, results, strict=True):
             if isinstance(task, CompactTask) and not files:
                 self._damaged |= {(task.table, path) for path in task.files}
+                continue
+            if isinstance(task, CopyTask) and not files:
+                self._damaged.add((task.table, task.file.path))
                 continue
             add.setdefault((task.table, task.kind), []).extend(files)
             if isinstance(task, CompactTask):
@@ -116,6 +140,8 @@ class Keeper:
             reach("compaction.before_commit" if add else "retention.before_commit")
         with table.lock:
             state = table.state.to_json()
+        there = store.manifest.current.files  # an index may have been made while copies of a file were written
+        add = [replace(there[f.path], copies=f.copies) if f.path in there else f for f in add]
         store.commit(
             add=add,
             remove=remove,

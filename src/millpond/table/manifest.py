@@ -48,12 +48,24 @@ _KEPT_COMMITS = 20
 
 
 @dataclass(frozen=True)
+class Copy:
+    """The rows of an archive file with a draw below `high`, in a file of their own beside it, which other readers do not see."""
+
+    path: str
+    size: int
+    rows: int
+    high: int
+    crc: int
+
+
+@dataclass(frozen=True)
 class ArchiveFile:
     """One Parquet file of the archive.
 
     `least` and `greatest` bound its event times; `minima`/`maxima` bound the columns that have bounds, as JSON
     values; `indexed` names the columns with a value index beside the file; `columns` are the columns it has. `crc` is
-    the CRC-32 of the whole file, because not every reader checks the pages.
+    the CRC-32 of the whole file, because not every reader checks the pages. A block of a randomised run names its `run` and
+    the `draws` of its rows. `copies` are thinned copies beside the file.
     """
 
     path: str
@@ -72,9 +84,12 @@ class ArchiveFile:
     indexed: tuple[str, ...] = ()
     clustered: tuple[str, ...] = ()
     crc: int | None = None
+    run: str | None = None
+    draws: tuple[int, int] | None = None
+    copies: tuple[Copy, ...] = ()
 
     def to_action(self, now_ms: int) -> dict[str, Any]:
-        own = {
+        own: dict[str, Any] = {
             "least": self.least,
             "greatest": self.greatest,
             "seq": [self.first_seq, self.last_seq],
@@ -86,6 +101,10 @@ class ArchiveFile:
             "crc": self.crc,
             "bounds": {c: [self.minima[c], self.maxima[c]] for c in self.minima},
         }
+        if self.run is not None:
+            own |= {"run": self.run, "draws": self.draws}
+        if self.copies:
+            own["copies"] = [[c.path, c.size, c.rows, c.high, c.crc] for c in self.copies]
         stats = {"numRecords": self.rows, "minValues": {}, "maxValues": {}, "nullCount": dict(self.nulls)}
         for column in self.minima:  # only plain numbers are given to other readers: no question of text formats
             if isinstance(self.minima[column], int) and not isinstance(self.minima[column], bool):
@@ -124,6 +143,9 @@ class ArchiveFile:
             indexed=tuple(own["indexed"]),
             clustered=tuple(own["clustered"]),
             crc=own["crc"],
+            run=own.get("run"),
+            draws=tuple(own["draws"]) if "draws" in own else None,
+            copies=tuple(Copy(*copy) for copy in own.get("copies", ())),
         )
 
 

@@ -65,6 +65,6 @@ def rewrite(
             continue
         changed = change(rows, hit)
         if changed.num_rows:
-            add += write_blocks(store.spec, changed, file.shard, uuid.uuid4().hex[:12])
+            add += write_blocks(store.spec, changed, file.shard, uuid.uuid4().hex[:12], again=file)
         remove.append(file.path)
     return add, remove

@@ -242,11 +242,14 @@ class Store:
     ) -> None:
         """A new archive version, and in the same instant the tail behind its position."""
         with self.lock:
+            before = self.manifest.current.files
+            replaced = {c.path for file in add if file.path in before for c in before[file.path].copies}
             self.manifest.commit(add=add, remove=remove, position=position, state=state, schema=schema,
                                  operation=operation, now_ms=now_ms)  # fmt: skip
             if position is not None:
                 self.tail.cut(position)
-            self._removed += [(age, path) for path in remove]
+            replaced -= {copy.path for file in add for copy in file.copies}
+            self._removed += [(age, path) for path in [*remove, *sorted(replaced)]]
 
     @property
     def removed(self) -> bool:
@@ -268,6 +271,7 @@ class Store:
         if self.damage is not None:  # nobody knows which files are named
             return 0
         live = set(self.manifest.current.files)
+        live |= {copy.path for file in self.manifest.current.files.values() for copy in file.copies}
         live |= {path for _, path in self._removed}
         removed = self.manifest.removals()
         count = 0
@@ -284,8 +288,9 @@ class Store:
 
     def _delete(self, path: Path) -> None:
         path.unlink(missing_ok=True)
-        for index in path.parent.glob(f"{path.stem}.*.idx"):
-            index.unlink(missing_ok=True)
+        for pattern in (f"{path.stem}.*.idx", f"{path.stem}.*.copy"):
+            for beside in path.parent.glob(pattern):
+                beside.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             path.parent.rmdir()  # only when empty: the compartment is gone
 

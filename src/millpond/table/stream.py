@@ -24,6 +24,7 @@ from millpond.schema import Schema, with_seq
 from millpond.table import gaps
 from millpond.table.block import BlockSpec
 from millpond.table.compartments import expired, width
+from millpond.table.draws import limit
 from millpond.table.gaps import Gap
 from millpond.table.log import REJECTED, ROWS, SEGMENT_BYTES, Frame, IntakeState, LogReader, LogWriter, NewFrame
 from millpond.table.manifest import Manifest
@@ -121,7 +122,22 @@ class StreamTable:
 
     def _rows_spec(self) -> BlockSpec:
         d = self.definition
-        return BlockSpec(str(self.folder / "archive"), d.time_column, d.indexed, width(d.history, d.unit))
+        return BlockSpec(
+            str(self.folder / "archive"),
+            d.time_column,
+            d.indexed,
+            width(d.history, d.unit),
+            randomise=d.reduce_by == "randomize",
+            copies=self._copies(),
+            seed=d.folder,
+        )
+
+    def _copies(self) -> tuple[int, ...]:
+        """The copies that a file should have beside it."""
+        d = self.definition
+        if d.reduce_by == "replicate":
+            return tuple(limit(1 - level / 100) for level in d.reduce_levels)
+        return ()
 
     def _rejected_spec(self) -> BlockSpec:
         day = 86_400_000_000

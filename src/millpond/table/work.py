@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from millpond.arrow import arrow_schema, conform, integers
 from millpond.errors import CorruptBlock
 from millpond.schema import Schema
-from millpond.table.block import BlockSpec, write_blocks
+from millpond.table.block import BlockSpec, write_blocks, write_copies
 from millpond.table.log import Frame, LogReader, Section
 from millpond.table.manifest import ArchiveFile
 
@@ -72,7 +72,26 @@ class CompactTask:
         return write_blocks(self.spec, rows, self.shard, name)
 
 
-Task = ArchiveTask | CompactTask
+@dataclass(frozen=True)
+class CopyTask:
+    """Write the thinned copies of a file that it should have."""
+
+    table: str  # its folder
+    kind: int
+    shard: int
+    spec: BlockSpec
+    file: ArchiveFile
+
+    def run(self, _name: str) -> list[ArchiveFile]:
+        """The file with its copies, or nothing if it is damaged."""
+        try:
+            rows = read_file(Path(self.spec.folder) / self.file.path)
+        except (CorruptBlock, FileNotFoundError):
+            return []
+        return [replace(self.file, copies=write_copies(self.spec, rows.combine_chunks(), self.file))]
+
+
+Task = ArchiveTask | CompactTask | CopyTask
 
 
 def drop_before(rows: pa.Table, from_row: int) -> pa.Table:
@@ -125,21 +144,49 @@ def choose_files(files: Sequence[ArchiveFile], block_rows: int, *, at_least: int
     A file is small below a quarter of a block. Merging eight at a time rewrites a row at most log8(block/first size)
     times, and leaves at most seven small files of each size behind.
     """
-    groups: dict[tuple[int, int], list[ArchiveFile]] = {}
-    for file in files:
-        if file.rows < block_rows // 4:
-            groups.setdefault((file.compartment, file.shard), []).append(file)
+    groups: dict[tuple[int, int], list[list[ArchiveFile]]] = {}
+    for unit in units(files):
+        if sum(file.rows for file in unit) < block_rows // 4:
+            groups.setdefault((unit[0].compartment, unit[0].shard), []).append(unit)
     runs = []
     for members in groups.values():
-        members.sort(key=lambda f: (f.least, f.first_seq))
+        members.sort(key=lambda unit: (unit[0].least, unit[0].first_seq))
         if len(members) < at_least:
             continue
         run: list[ArchiveFile] = []
         rows = 0
-        for file in members:
-            if run and rows + file.rows > block_rows:
+        for unit in members:
+            if run and rows + sum(file.rows for file in unit) > block_rows:
                 break
-            run.append(file)
-            rows += file.rows
+            run += unit
+            rows += sum(file.rows for file in unit)
         runs.append(run)
     return runs
+
+
+def units(files: Iterable[ArchiveFile]) -> list[list[ArchiveFile]]:
+    """Files that are written anew together: those of a randomised run, any other one alone."""
+    found: dict[tuple[str, int], list[ArchiveFile]] = {}
+    for file in files:
+        found.setdefault((file.run or file.path, file.compartment), []).append(file)
+    return list(found.values())
+
+
+def misplaced(files: Iterable[ArchiveFile], spec: BlockSpec, most: int) -> list[list[ArchiveFile]]:
+    """Units that are not laid out as `spec` says, of about `most` rows together: the table's design was changed."""
+    found = []
+    for unit in units(files):
+        if most > 0 and (unit[0].run is not None) != spec.randomise:
+            found.append(unit)
+            most -= sum(file.rows for file in unit)
+    return found
+
+
+def without_copies(files: Iterable[ArchiveFile], spec: BlockSpec, most: int) -> list[ArchiveFile]:
+    """Files that do not have the copies that `spec` says, of about `most` rows together."""
+    found = []
+    for file in files:
+        if most > 0 and file.run is None and {copy.high for copy in file.copies} != set(spec.copies):
+            found.append(file)
+            most -= file.rows
+    return found

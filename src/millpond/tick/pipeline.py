@@ -29,7 +29,7 @@ from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError, c
 from millpond.network.run.task import ShardTask
 from millpond.spark.session import get_session, is_live, lost, spark_message
 from millpond.standing.work import MatchTask
-from millpond.table.work import CompactTask
+from millpond.table.work import CompactTask, CopyTask
 from millpond.tick.task_result import TaskResult, WarmUp, Work, decode_result
 
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
@@ -265,7 +265,7 @@ class Pipeline:
                 self.durations.append(time.monotonic() - begin)
                 self.ticks += 1
         with self._idle:
-            if not tasks or (reached and not any(isinstance(task, CompactTask) for task in tasks)):
+            if not tasks or (reached and not any(isinstance(task, CompactTask | CopyTask) for task in tasks)):
                 self._done = max(self._done, asked)
             self._ended = self._begun
             self._idle.notify_all()

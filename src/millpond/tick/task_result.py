@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from millpond.network.run import worker
 from millpond.network.run.task import ShardTask
 from millpond.standing.work import MatchTask
-from millpond.table.manifest import ArchiveFile
+from millpond.table.manifest import ArchiveFile, Copy
 from millpond.table.work import Task
 
 
@@ -86,5 +86,7 @@ def decode_result(text: str) -> TaskResult:
     for item in found["files"]:
         for name in ("columns", "indexed", "clustered"):
             item[name] = tuple(item[name])
+        item["draws"] = tuple(item["draws"]) if item["draws"] is not None else None
+        item["copies"] = tuple(Copy(**copy) for copy in item["copies"])
         files.append(ArchiveFile(**item))
     return FilesWritten(files)

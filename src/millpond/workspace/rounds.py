@@ -23,7 +23,7 @@ from millpond.standing.keeper import MatchPlan
 from millpond.standing.standing import StandingQueries
 from millpond.table.keeper import Keeper, Round
 from millpond.table.stream import StreamTable
-from millpond.table.work import CompactTask
+from millpond.table.work import CompactTask, CopyTask
 from millpond.tick.task_result import FilesWritten, RowsMatched, ShardEvaluated, TaskResult, Work, run_here
 
 _PATIENCE = 10.0  # seconds that an evaluation has to end after its time is over
@@ -91,7 +91,7 @@ class Rounds:
             goal = self.all_archived()
             reached = False
             while tasks := self.next_tasks(force=True):
-                if reached and not any(isinstance(task, CompactTask) for task in tasks):
+                if reached and not any(isinstance(task, CompactTask | CopyTask) for task in tasks):
                     break  # the rest was appended meanwhile
                 self.commit_results(run_here(tasks))
                 reached = goal()

@@ -244,6 +244,11 @@ class Workspace(ProcessBound):
             pipeline.wake()
             waiting.wait(0.05)
 
+    @property
+    def load(self) -> float:
+        """How busy the pond is: 1 where its ticks take as long as they may."""
+        return 0.0
+
     # -- the pipeline -----------------------------------------------------------------------------------------------
 
     @property

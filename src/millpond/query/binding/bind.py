@@ -21,7 +21,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from millpond.catalog import Catalog, Function
-from millpond.errors import MillpondError, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
+from millpond.errors import MillpondError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
 from millpond.query.binding.clauses import check_clauses
@@ -58,13 +58,14 @@ def bind(
     system: Mapping[str, SystemTable] | None = None,
     spark_decides: bool = False,
     each_row: bool = False,
+    reduced: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> Bound:
     """Resolve a query. `sql` is the text it came from, for errors. `system` are the system tables it may read, by name
     without schema; None for a query that may not read any. `check` is called between steps, and raises to end it.
 
     With `spark_decides`, names of columns that cannot be resolved here are left to Spark, if the query's text is there: the
-    result then is `unsure`. `each_row`: each row is an instant of the query.
+    result then is `unsure`. `each_row`: each row is an instant of the query. `reduced`: its tables may be read reduced.
     """
     tree = as_query(query.copy())
     if not isinstance(tree, exp.Query):
@@ -88,6 +89,8 @@ def bind(
             name_sources(tree)
         scopes = traverse_scope(tree)
         uses = name_relations(scopes, catalog, sql, allow_sources, system, changes, named)
+        if not reduced:
+            _refuse_reduce(uses, sql)
         check()
         own = functions or hidden or (contents.calls and is_own(tree))
         ours = not spark_decides or own or changes.text is None
@@ -116,6 +119,18 @@ def bind(
             if contents.bare_calls:
                 check_bare_names(query, sql)
             return Bound(tree, uses, (), text=changes.text, hidden=False, unsure=error)
+
+
+def _refuse_reduce(uses: Mapping[str, Use], sql: str) -> None:
+    for use in uses.values():
+        if use.reduce is not None:
+            raise UnsupportedSql(
+                "REDUCE is for a SELECT that is answered once",
+                detail="What is stored or sent on must not be taken for all rows.",
+                hint="Leave it out. How far a continuous query may be thinned under load is said with SET OVERLOAD ALLOW.",
+                sql=sql,
+                span=Span(use.reduce.start, use.reduce.end),
+            )
 
 
 def _pivot(tree: exp.Expr, sql: str) -> UnsupportedSql:

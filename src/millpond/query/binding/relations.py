@@ -11,12 +11,13 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from millpond.catalog import REJECTED_SUFFIX, Catalog, Source, StreamingTable
-from millpond.errors import SqlError, UnknownName, UnsupportedSql
+from millpond.catalog import INSTANT, REJECTED_SUFFIX, Catalog, Source, StreamingTable
+from millpond.errors import Span, SqlError, UnknownName, UnsupportedSql
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use
 from millpond.query.system_names import SCHEMA, SystemTable, find_system_table
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, span_of
+from millpond.sql.reduce import REDUCE
 
 
 def lower_ctes(tree: exp.Expr) -> None:
@@ -53,12 +54,15 @@ def name_relations(
             else:
                 use = _resolve(source, catalog, sql, len(uses), allow_sources)
                 use = replace(use, bare=_is_bare(use, source, named))
-            uses[use.name] = use
+            uses[use.name] = use = _reduced(source, use, sql)
             changes.view(source, use.name)
+            if use.reduce is not None:
+                changes.lost()
             if not source.alias:
                 source.set("alias", exp.TableAlias(this=exp.to_identifier(source.name)))
             # The use holds the window from here on; engines know nothing of it.
             source.meta.pop(WINDOW, None)
+            source.meta.pop(REDUCE, None)
             source.set("db", None)
             source.set("catalog", None)
             source.set("this", exp.to_identifier(use.name))
@@ -77,6 +81,27 @@ def _is_bare(use: Use, node: exp.Table, named: Collection[str]) -> bool:
     listed = len(alias.args.get("columns") or ()) if alias is not None else 0
     period = node.root().find(exp.Overlaps) is not None
     return not period and use.time_column.lower() not in named and listed != len(use.columns.names)
+
+
+def _reduced(node: exp.Table, use: Use, sql: str) -> Use:
+    """The use with what its REDUCE clause says."""
+    found = node.meta.get(REDUCE)
+    if found is None:
+        return use
+    place = Span(found.start, found.end)
+    if not isinstance(use.table, StreamingTable) or use.rejected or use.table.time_column == INSTANT:
+        raise UnsupportedSql(
+            f'"{node.name}" cannot be read reduced', detail="Only streaming tables can.", sql=sql, span=place
+        )
+    if use.window is not None and (use.window.rows is not None or use.window.skip):
+        raise UnsupportedSql(
+            "a window of the newest rows cannot be read reduced",
+            detail="Which rows are the newest is known only when all of them are read.",
+            hint="Use a window of time, such as [INTERVAL 1 HOUR].",
+            sql=sql,
+            span=place,
+        )
+    return replace(use, reduce=found)
 
 
 def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, sql: str, number: int) -> Use:

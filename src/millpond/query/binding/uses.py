@@ -16,6 +16,7 @@ from millpond.errors import SqlError
 from millpond.query.system_names import SystemTable
 from millpond.schema import SEQ, Schema
 from millpond.sql.query_text import QueryText
+from millpond.sql.reduce import Reduce
 from millpond.windows.base import Window
 
 
@@ -43,7 +44,7 @@ class Previous:
 class Use:
     """One use of a table in a query. `rejected`: the rejected rows of a streaming table are meant. `own_instant`: its relation
     has the column of that name (`query.instant`). `bare`: a window whose time the query does not name, so that Spark is shown
-    nothing but what `*` shows."""
+    nothing but what `*` shows. `reduce` says how much of it is read."""
 
     name: str
     alias: str
@@ -53,6 +54,7 @@ class Use:
     previous: tuple[Previous, ...] = ()
     own_instant: bool = False
     bare: bool = False
+    reduce: Reduce | None = None
 
     @property
     def columns(self) -> Schema:
@@ -99,6 +101,8 @@ class Bound:
     """Whether the query may name columns that `*` does not show."""
     stars: bool = False
     """Whether a `*` was written that stands for columns: Spark must see all that a relation has."""
+    any_order: bool = False
+    """Whether rows may come in any order, also those of a window: they are summed up."""
     unsure: SqlError | None = field(default=None, compare=False)
     """Why the names in `tree` are not resolved, if Spark may know better: it alone can answer then."""
 

@@ -41,6 +41,7 @@ class DefinitionReader(QueryReader):
                 "LATENESS": self.interval,
                 "AHEAD": lambda: (self.history("AHEAD"),),
                 "IDLE AFTER": lambda: (self.history("IDLE AFTER"),),
+                "REDUCE BY": self.reduce_by,
                 "WITH": self.options,
             }
         )
@@ -49,7 +50,7 @@ class DefinitionReader(QueryReader):
             self.sql, self.place, name, columns,
             time_column=read.get("TIMESTAMP BY"), shard_by=read.get("SHARD BY", ()), history=read.get("RANGE"),
             lateness=read.get("LATENESS", timedelta(0)), ahead=read.get("AHEAD"), idle_after=read.get("IDLE AFTER"),
-            options=read.get("WITH", {}), if_not_exists=if_not_exists,
+            options=read.get("WITH", {}), reduce=read.get("REDUCE BY"), if_not_exists=if_not_exists,
         )  # fmt: skip
 
     def create_table(self) -> Statement:
@@ -78,7 +79,9 @@ class DefinitionReader(QueryReader):
             self.nullable()
             hint = "Only a streaming table has it: CREATE STREAMING TABLE."
             self.refuse(
-                ("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "IDLE", "WITH"), prefix="clause ", hint=hint
+                ("TIMESTAMP", "SHARD", "RANGE", "LATENESS", "AHEAD", "IDLE", "REDUCE", "WITH"),
+                prefix="clause ",
+                hint=hint,
             )
             self.refuse(REFUSED_CLAUSES, prefix="clause ")
         else:
@@ -148,13 +151,16 @@ class DefinitionReader(QueryReader):
             change["options"] = self.options()
         else:
             self.refuse(("TBLPROPERTIES", "LOCATION"), prefix="ALTER TABLE SET ")
-            what = self.one_of(("RANGE", "LATENESS", "AHEAD", "NOW", "IDLE", "ACTIVE"), "SET")
+            what = self.one_of(("RANGE", "LATENESS", "AHEAD", "NOW", "IDLE", "ACTIVE", "REDUCE"), "SET")
             if what == "LATENESS":
                 change["lateness"] = self.interval()
             elif what == "AHEAD":
                 change["ahead"] = (self.history("AHEAD"),)
             elif what == "IDLE" and self.accept("AFTER"):
                 change["idle_after"] = (self.history("IDLE AFTER"),)
+            elif what == "REDUCE":
+                self.expect("BY", after="REDUCE")
+                change["reduce"] = self.reduce_by()
             elif what == "NOW":
                 change["now"] = self.moment()
             elif what != "RANGE":

@@ -16,6 +16,7 @@ from millpond.errors import CatalogError, Span, SqlError, SqlSyntaxError, Unknow
 from millpond.schema import ALIASES, ARRIVAL, TYPE_NAMES, Column, DataType
 from millpond.sql.cursor import TokenCursor
 from millpond.sql.sizes import check_columns
+from millpond.sql.statements import ReduceBy
 
 # Clauses, types and constraints of Spark's SQL that a pond does not have: refused by name.
 REFUSED_CLAUSES = ("USING", "PARTITIONED BY", "PARTITION BY", "CLUSTER BY", "CLUSTERED", "LOCATION", "TBLPROPERTIES",
@@ -153,6 +154,23 @@ class Parts(TokenCursor):
         if not self.at("INTERVAL"):
             raise self.unexpected(f"INTERVAL or UNBOUNDED after {clause}", ("INTERVAL", "UNBOUNDED"))
         return self.interval()
+
+    def reduce_by(self) -> ReduceBy:
+        """The design behind REDUCE BY."""
+        start = self.index
+        design = self.one_of(("RANDOMIZE", "REPLICATE", "LAZY", "NONE"), "REDUCE BY").lower()
+        levels: list[int] = []
+        if design == "replicate":
+            self.parenthesised(lambda: levels.append(self.whole("how many percent of the rows a copy leaves out")))
+            if sorted(set(levels)) != levels or levels[0] < 1 or levels[-1] > 99:
+                raise SqlSyntaxError(
+                    "the levels of REPLICATE are percents from 1 to 99, in ascending order",
+                    detail="Each is how much a copy leaves out.",
+                    hint="Such as REDUCE BY REPLICATE (20, 40, 60, 80).",
+                    sql=self.sql,
+                    span=self.span(start),
+                )
+        return ReduceBy(design, tuple(levels))
 
     def options(self) -> dict[str, str]:
         """`(key = value, ...)`. Keys are lower-cased and may have dots; values are kept as written."""

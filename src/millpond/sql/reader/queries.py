@@ -19,6 +19,7 @@ from millpond.sql.dialect import read_tree, span_of
 from millpond.sql.literals import FOLDED, LiteralRows
 from millpond.sql.reader.other_dialects import refuse_other_dialects
 from millpond.sql.reader.parts import REFUSED_CLAUSES, Parts
+from millpond.sql.reduce import CONFIDENCE, read_number, read_percent
 from millpond.sql.sizes import Sizes, check_depth
 from millpond.sql.statements import Statement
 
@@ -39,7 +40,33 @@ class QueryReader(Parts):
     def select(self) -> Statement:
         place = self.place
         as_of = self.as_of()
-        return st.Select(self.sql, place, self.query(""), as_of)
+        within = self.within()
+        return st.Select(self.sql, place, self.query(""), as_of, within)
+
+    def within(self) -> st.Within | None:
+        """The error of a WITHIN at the end of the statement, which is taken off: `WITHIN 2 PERCENT CONFIDENCE 95`."""
+        for length in (3, 5):
+            start = len(self.tokens) - length
+            here = TokenCursor(self.sql, self.tokens, max(0, start))
+            here.index += 2
+            percent = here.at("PERCENT") and (length == 3 or here.look(1).text.upper() == "CONFIDENCE")
+            here.index -= 2
+            if start <= self.index or not (percent and here.accept("WITHIN")):
+                continue
+            error = read_percent(here, "the error of WITHIN", whole=False)
+            confidence = 100 * CONFIDENCE
+            if here.accept("CONFIDENCE"):
+                confidence = read_number(here, "a number of percent after CONFIDENCE")
+                if not 50 <= confidence < 100:
+                    raise SqlSyntaxError(
+                        "CONFIDENCE is at least 50 and less than 100 percent",
+                        detail="It is how often an answer is within its error.",
+                        sql=self.sql,
+                        span=here.span(here.index - 1),
+                    )
+            self.tokens = self.tokens[:start]
+            return st.Within(error / 100, confidence / 100)
+        return None
 
     def as_of(self) -> int | str | None:
         """The time of an AS OF at the end of the statement, which is taken off."""

@@ -1,0 +1,1 @@
+"""Reductions: functions that say how much of the archive a query reads."""

@@ -1,0 +1,59 @@
+"""Randomised runs: how rows are dealt to blocks, and which blocks are read for a fraction. Pure.
+
+Idea. The rows of a run (what one task writes into one compartment) are dealt to blocks by their draws. Blocks halve: one takes
+the draws of the upper half, the next those of the upper half of the rest, down to a smallest one of about `LEAST_ROWS` rows. A
+block is a file. Since a row's draw does not depend on anything in the row, each block is a uniform sample of the run, and so is
+any set of blocks; and since shares halve, any fraction is a sum of them, as a number is of powers of two. So a run of two million
+rows is ten or eleven files, of which any part can be read to a thousandth, without a byte of the others.
+
+Invariant. The blocks of a run share no draw, and together have all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from millpond.table.draws import DRAWS
+
+LEAST_ROWS: Final = 2048
+"""About how many rows the smallest block of a run has: DuckDB's own step. Less would be more footer than rows."""
+_MOST_HALVINGS = 20
+
+Range = tuple[int, int]
+"""The draws of a block: from the first up to, and without, the second."""
+
+
+def deal(rows: int) -> list[Range]:
+    """The draws of each block of a run of so many rows, from the smallest block to the largest.
+
+    >>> [round((high - low) / DRAWS, 3) for low, high in deal(10_000)]
+    [0.25, 0.25, 0.5]
+    """
+    halvings = min(_MOST_HALVINGS, max(0, (rows // LEAST_ROWS).bit_length() - 1))
+    ends = [DRAWS >> halving for halving in range(halvings, -1, -1)]
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def choose(blocks: Sequence[Range], fraction: float, taken: Sequence[int] = ()) -> list[int]:
+    """Which of the blocks of a run to read for a fraction of its rows: the nearest that can be, and at least one.
+
+    With `taken`, blocks that have been read, these are among them.
+
+    >>> choose(deal(10_000), 0.75), choose(deal(10_000), 0.5), choose(deal(10_000), 0.01)
+    ([1, 2], [2], [0])
+    >>> choose(deal(10_000), 0.5, taken=[0])
+    [0, 1]
+    """
+    shares = [high - low for low, high in blocks]
+    chosen = set(taken)
+    left = fraction * DRAWS - sum(shares[place] for place in chosen)
+    others = [place for place in range(len(blocks)) if place not in chosen]
+    slack = min(shares, default=0) / 2
+    for place in sorted(others, key=lambda p: (-shares[p], -p)):
+        if shares[place] <= left + slack:
+            chosen.add(place)
+            left -= shares[place]
+    if not chosen and blocks:
+        chosen.add(min(range(len(blocks)), key=lambda p: shares[p]))
+    return sorted(chosen)
