@@ -85,7 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # What each statement does to a workspace.
     "statements": {*STAGES, "workspace", "predicate", "reductions", "estimators"},
     # What a user holds: calls of the workspace and of statements.
-    "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "standing", "system"},
+    "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "standing", "system", "reductions"},
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
     "__init__": {*STAGES, "pond"},
     # Public checks of what a user can extend.

@@ -24,7 +24,16 @@ PAGES = [
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("guide", "how-to", "differences", "extending", "standing-queries", "synopses", "correlated")
+        for name in (
+            "guide",
+            "how-to",
+            "differences",
+            "extending",
+            "standing-queries",
+            "reduced-reads",
+            "synopses",
+            "correlated",
+        )
     ),
 ]
 

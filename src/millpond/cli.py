@@ -203,6 +203,8 @@ def _print(result: Result, format: Format) -> None:
         names = _apart(result.columns)
         for row in result:
             typer.echo(json.dumps(dict(zip(names, row, strict=True)), default=str, ensure_ascii=False))
+    if result.reduction is not None and format is not Format.TABLE:
+        typer.echo(str(result.reduction), err=True)  # a reduced answer never looks like an exact one
 
 
 def _apart(names: list[str]) -> list[str]:

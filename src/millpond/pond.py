@@ -19,6 +19,7 @@ from millpond.errors import MillpondError, NotAPond, brief
 from millpond.event_time import to_event_time
 from millpond.ingest.intake import Receipt, warn_malformed
 from millpond.process import ProcessBound
+from millpond.reductions.registry import register_function
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
 from millpond.sql.parser import parse
@@ -325,6 +326,20 @@ class Pond(ProcessBound):
         return create_from_python(
             self._workspace, name, function, arguments, returns, kind, nulls=nulls, if_not_exists=if_not_exists
         )
+
+    def create_reduction(self, name: str, function: Callable[..., float]) -> None:
+        """Let `REDUCE USING <name>(...)` call a Python function, which says how much of each portion of the archive is read.
+
+        It is given a `Portion` (its age, rows and bytes, the load of the pond) and what stands in the parentheses, and answers
+        with a fraction. The name is known in this process, and is given once. `millpond.testing.check_reduction` checks a function.
+
+        >>> db.create_reduction("fresh_first", lambda portion, days: 1.0 if portion.age.days < days else 0.05)
+        >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t REDUCE BY RANDOMIZE")
+        >>> db.sql("SELECT page FROM clicks REDUCE USING fresh_first(7)").rows()
+        []
+        """
+        self._workspace.check_open()
+        register_function(name, function)
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from millpond.errors import counted
+from millpond.reductions.base import Portion
 from millpond.sinks.base import Event, Sink
 from millpond.sources.base import RowSource, SourceBatch
 from millpond.synopses.base import Synopsis, SynopsisError
@@ -117,6 +118,29 @@ def check_sink(make: Callable[[], Sink], received: Callable[[], Sequence[str]]) 
     finally:
         sink.close()
     assert list(received()) in (sent, [*sent, "check:2-6"]), "a row sent again must arrive again, or be recognised"
+
+
+def check_reduction(fraction: Callable[[Portion], float]) -> None:
+    """Check the promises of a reduction: `fraction` is what a `ReductionKind` opens, or a function of a portion.
+
+    - a fraction is a number, more than 0 and at most 1, of portions of any age and size and at any load;
+    - it follows from the portion: asked again, in any order, it is the same.
+    """
+    portions = [
+        Portion(timedelta(seconds=age), rows, 30 * rows, load, read)
+        for age in (0, 59, 86_400, 400 * 86_400)
+        for rows in (1, 2_000_000)
+        for load in (0.0, 0.7, 1.0, 40.0)
+        for read in (0, 1 << 40)
+    ]
+    answers = [fraction(portion) for portion in portions]
+    for portion, answer in zip(portions, answers, strict=True):
+        is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+        is_fraction = is_number and 0 < answer <= 1
+        assert is_fraction, f"{answer!r} is no fraction of {portion}"
+    again = [fraction(portion) for portion in reversed(portions)][::-1]
+    changed = [portion for portion, a, b in zip(portions, answers, again, strict=True) if a != b]
+    assert not changed, f"asked again, the answer was another for {changed[0]}"
 
 
 def _event(name: str) -> Event:

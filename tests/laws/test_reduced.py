@@ -146,6 +146,36 @@ def test_bytes_fall_with_the_fraction(tmp_path: Path, design: str, percent: int)
         assert abs(found.fraction - percent / 100) < 0.2
 
 
+def test_a_lazy_table_gets_its_copies_by_being_read(tmp_path: Path) -> None:
+    with pond(tmp_path, "LAZY", archived=ROWS) as db:
+
+        def read(percent: int) -> float:
+            found = db.sql(f"SELECT avg(speed) FROM readings REDUCE TO {percent} PERCENT").reduction
+            assert found is not None
+            return found.bytes / found.bytes_in_all
+
+        assert read(20) == 1.0
+        db.archive()
+        assert read(20) < 0.25
+        assert read(50) == 1.0, "the copies are too thin for it"
+        assert read(5) < 0.25
+        db.archive()
+        assert read(5) < 0.1
+        db.append("readings", readings(12_000, seed=2, first=ROWS))
+        db.archive()
+        assert read(5) < 0.1, "what comes later goes to both"
+        db.archive()
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        assert db.sql("SELECT count(*) FROM readings").rows() == [(ROWS + 12_000,)]
+        assert db.sql("SELECT avg(speed) FROM readings REDUCE TO 5 PERCENT").reduction.bytes > 0  # type: ignore[union-attr]
+        for _ in range(20):
+            db.sql("SELECT avg(speed) FROM readings REDUCE TO 60 PERCENT")
+        db.archive()
+        found = db.sql("SELECT avg(speed) FROM readings REDUCE TO 60 PERCENT").reduction
+        assert found is not None
+        assert found.bytes < 0.7 * found.bytes_in_all, "made anew when most reads want more"
+
+
 def test_within_reads_what_the_error_takes_and_keeps_it(tmp_path: Path) -> None:
     with pond(tmp_path, "RANDOMIZE", archived=ROWS, block_rows=1 << 20) as db:
         (exact,) = db.sql("SELECT avg(speed) FROM readings").rows()

@@ -132,7 +132,7 @@ def test_what_an_error_takes_is_foreseen() -> None:
     found = average(strata, cells_of(rows, VALUES["skewed"], 1), 1, 0.95)
     share = needed(found, 0.05, 0.01)
     rows, strata = sample(2, share, False)
-    assert average(strata, cells_of(rows, VALUES["skewed"], 1), 1, 0.95).error[0] == pytest.approx(0.01, rel=0.15)
+    assert 0.006 < average(strata, cells_of(rows, VALUES["skewed"], 1), 1, 0.95).error[0] < 0.011
 
 
 def test_quantiles_hold_too() -> None:

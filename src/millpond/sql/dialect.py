@@ -287,6 +287,8 @@ class MillpondParser(CallParser):
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
         self._check_alias()
+        if at_reduce(TokenCursor(self.sql, self._tokens, self._index)):
+            return None
         return super()._parse_table_alias(alias_tokens)
 
     def _check_alias(self) -> None:

@@ -38,7 +38,7 @@ REFUSED = ("MERGE", "TRUNCATE", "USE", "SET", "RESET", "CACHE", "UNCACHE", "REFR
            "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "REPLACE",
            "COPY", "OPTIMIZE", "VACUUM", "DECLARE", "EXECUTE")  # fmt: skip
 REFUSED_CREATES = ("OR", "TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL", "DATABASE", "SCHEMA", "UNIQUE", "CATALOG")
-SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS")
+SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS", "LAYOUTS")
 
 
 def parse(text: str, parameters: Parameters | None = None, check: Callable[[], None] = lambda: None) -> list[Statement]:

@@ -303,7 +303,7 @@ class Describe(Statement):
 @dataclass(frozen=True)
 class Show(Statement):
     """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds', 'rejected', 'continuous
-    queries', 'streaming views', 'standing queries', 'state', 'triggers' or 'functions'."""
+    queries', 'streaming views', 'standing queries', 'state', 'triggers', 'layouts' or 'functions'."""
 
     kind: str
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Ask = Callable[[Plan], pa.Table]
 
-_PILOT = 65_536  # rows that are read first to see how much an error takes
+_PILOT = (4_096, 65_536)  # rows that are read first to see how much an error takes: a fiftieth of all, between these
 _MOST_STEPS = 6
 _MARGIN = 1.15  # more than what an error seems to take, because it is an estimate too
 _ENOUGH = 0.6  # beyond this part of the rows all of them are read
@@ -140,7 +140,15 @@ def _rows(workspace: Workspace, plan: Plan, ask: Ask) -> Result:
         steps[name] = thinning.read(_fraction(workspace, plan.bound.uses[name], given.now))
     read = sum(thinning.rows[0] for thinning in thinnings.values())
     rows = ask(_engine(workspace, _with_steps(plan, steps), read))
+    _note(workspace, plan, thinnings)
     return Result(rows, reduction=_told(list(thinnings.values()), None, ()))
+
+
+def _note(workspace: Workspace, plan: Plan, thinnings: dict[str, Thinning]) -> None:
+    """Let tables that are reduced lazily know what was asked of them."""
+    for name, thinning in thinnings.items():
+        if thinning.asked < 1:
+            workspace.stream(plan.bound.uses[name].table.name).read_reduced(thinning.asked)
 
 
 def _told(thinnings: list[Thinning], interval: float | None, notes: tuple[str, ...]) -> Reduction:
@@ -204,11 +212,13 @@ class _Estimating:
         plan = _with_steps(self._plan, {self._shape.use.name: step})
         plan = _engine(self._workspace, plan, self._thinning.rows[0] - before)
         found.add(step, self._ask(plan))
+        _note(self._workspace, plan, {self._shape.use.name: self._thinning})
 
     def _until(self, found: reduced.Answer, error: float) -> tuple[pa.Table, list[Estimates]]:
         """Read more until the error is that which is wanted."""
         everything = self._thinning.rows[1]
-        fraction = min(1.0, _PILOT / max(1, everything))
+        least, most = _PILOT
+        fraction = min(1.0, max(least, min(most, everything / 50)) / max(1, everything))
         for _ in range(_MOST_STEPS):
             wanted = fraction if fraction < _ENOUGH else 1.0
             self._read(found, lambda _amount, wanted=wanted: wanted)  # type: ignore[misc]

@@ -47,6 +47,7 @@ SHOWN = {
     "standing queries": Shown("standing_queries", ("id", "name", "keep", "state", "sql")),
     "state": Shown("state", ("holder", "what", "table", "shard", "rows", "bytes")),
     "triggers": Shown("triggers", ("query", "do", "target", "state", "sent", "lag", "missed", "problem")),
+    "layouts": Shown("layouts", ("table", "design", "levels", "runs", "bytes", "copied_bytes", "to_convert")),
     "functions": Shown("functions", ("name", "kind", "arguments", "returns", "nulls", "python")),
 }
 

@@ -38,7 +38,7 @@ from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
 
-_THEMES = ("tables", "queries", "standing", "feeds", "triggers", "functions", "settings")
+_THEMES = ("tables", "queries", "standing", "feeds", "triggers", "functions", "layouts", "settings")
 
 Row = dict[str, Any]
 

@@ -26,6 +26,7 @@ from millpond.table.block import BlockSpec
 from millpond.table.compartments import expired, width
 from millpond.table.draws import limit
 from millpond.table.gaps import Gap
+from millpond.table.lazy import Marks
 from millpond.table.log import REJECTED, ROWS, SEGMENT_BYTES, Frame, IntakeState, LogReader, LogWriter, NewFrame
 from millpond.table.manifest import Manifest
 from millpond.table.store import Snapshot, Store
@@ -62,6 +63,7 @@ class StreamTable:
         self._segment_bytes = segment_bytes
         self._writer: LogWriter | None = None
         self._anchor = Anchor(self.folder / "log.anchor", keep=True)
+        self.marks = Marks()
         self._load()
 
     def _load(self) -> None:
@@ -80,7 +82,10 @@ class StreamTable:
             noted = self._anchor.read()  # before the log: what was noted by then must be there
         except CorruptBlock as damage:
             unreadable = damage
-        rows = Store(Manifest(self.folder / "archive"), self._rows_spec())
+        archive = Manifest(self.folder / "archive")
+        if self.marks.high is None:
+            self.marks = Marks(archive.current.files.values())
+        rows = Store(archive, self._rows_spec())
         rejected = Store(Manifest(self.folder / "rejected"), self._rejected_spec())
         with rows.lock, rejected.lock:  # whoever asks now waits for the tail
             self.rows, self.rejected = rows, rejected
@@ -137,7 +142,15 @@ class StreamTable:
         d = self.definition
         if d.reduce_by == "replicate":
             return tuple(limit(1 - level / 100) for level in d.reduce_levels)
+        if d.reduce_by == "lazy" and self.marks.high is not None:
+            return (self.marks.high,)
         return ()
+
+    def read_reduced(self, fraction: float) -> None:
+        """A part of the rows was read."""
+        with self.lock:
+            if self.definition.reduce_by == "lazy" and self.marks.ask(fraction):
+                self.rows.spec = self._rows_spec()
 
     def _rejected_spec(self) -> BlockSpec:
         day = 86_400_000_000
@@ -152,6 +165,8 @@ class StreamTable:
         """Take a changed definition; a changed schema starts a new log segment."""
         with self.lock:
             changed = table.columns != self.definition.columns
+            if table.reduce_by != self.definition.reduce_by:
+                self.marks = Marks()
             self.definition = table
             self.rows.spec = self._rows_spec()
             if changed and self._writer is not None:

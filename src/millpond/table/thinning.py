@@ -129,19 +129,25 @@ class Thinning:
         found = [_Unit(unit, wanted, exactly=exactly) for unit in units(files)]
         self._units = sorted(found, key=lambda u: (-u.greatest, u.files[0].path))
         self._begun = False
+        self.asked = 0.0
+        """The greatest fraction that was wanted of a portion, of those that are not all of it; 1 if there was none."""
 
     def read(self, fraction: Callable[[Amount], float]) -> Step:
         """What is to be read so that of each portion at least about the fraction is that is wanted of it."""
         pieces: list[Piece] = []
+        self.asked = 0.0
         replaced: set[int] = set()
         rows_read = 0
         for stratum, unit in enumerate(self._units, 1):
             wanted = fraction(Amount(unit.greatest, unit.rows, unit.bytes, rows_read))
+            if wanted < 1:
+                self.asked = max(self.asked, wanted)
             new, again = unit.more(wanted, stratum)
             pieces += new
             rows_read += unit.rows_read
             if again:
                 replaced.add(stratum)
+        self.asked = self.asked or 1.0
         blocks = () if self._begun else self._blocks
         self._begun = True
         return Step(tuple(pieces), blocks, self._draws, frozenset(replaced))

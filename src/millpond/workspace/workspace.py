@@ -41,6 +41,7 @@ from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
 from millpond.workspace.feeds import Feeds
 from millpond.workspace.folder import sweep_dropped
+from millpond.workspace.load import RECENT, load_of
 from millpond.workspace.rounds import Rounds
 from millpond.workspace.spark import Spark
 from millpond.workspace.tables import OpenTables
@@ -247,7 +248,10 @@ class Workspace(ProcessBound):
     @property
     def load(self) -> float:
         """How busy the pond is: 1 where its ticks take as long as they may."""
-        return 0.0
+        pipeline = self._pipeline
+        if pipeline is None or not pipeline.alive:
+            return 0.0
+        return load_of(list(pipeline.durations)[-RECENT:], self.config.tick.total_seconds())
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 

@@ -345,8 +345,8 @@ S = "CREATE SOURCE s (a INT) FROM"
          "Hint: Put names with other characters in backquotes."),
         ("DROP INDEX 5", "5", "expected an index name, but found number 5"),
         ("DROP TABLE t u", "u", 'expected the end of the statement, but found "u"'),
-        ("SHOW TABELS", "TABELS", "expected TABLES, INDEXES, SOURCES, FEEDS, REJECTED, STATE, TRIGGERS, FUNCTIONS, STREAMING, "
-         'STANDARD, CONTINUOUS or STANDING after SHOW, but found "TABELS"|Hint: Did you mean "TABLES"?'),
+        ("SHOW TABELS", "TABELS", "expected TABLES, INDEXES, SOURCES, FEEDS, REJECTED, STATE, TRIGGERS, FUNCTIONS, LAYOUTS, "
+         'STREAMING, STANDARD, CONTINUOUS or STANDING after SHOW, but found "TABELS"|Hint: Did you mean "TABLES"?'),
         ("DESCRIBE", "", "expected a table name, but found the end of the statement"),
         # columns
         ("CREATE TABLE t (a INT", "", 'expected "," or ")", but found the end of the statement'),
@@ -392,7 +392,7 @@ S = "CREATE SOURCE s (a INT) FROM"
         ("ALTER TABLE t ADD a INT", "a INT", 'expected COLUMN or COLUMNS after ADD, but found "a"'),
         ("ALTER TABLE t RENAM TO u", "RENAM", 'expected ADD, RENAME or SET after the table name, but found "RENAM"|'
          'Hint: Did you mean "RENAME"?'),
-        ("ALTER TABLE t SET RANG", "RANG", 'expected RANGE, LATENESS, AHEAD, NOW, IDLE or ACTIVE after SET, but found "RANG"|'
+        ("ALTER TABLE t SET RANG", "RANG", 'expected RANGE, LATENESS, AHEAD, NOW, IDLE, ACTIVE or REDUCE after SET, but found "RANG"|'
          'Hint: Did you mean "RANGE"?'),
         ("INSERT t VALUES (1)", "t VALUES", 'expected INTO after INSERT, but found "t"'),
         ("INSERT INTO t (a, b VALUES (1)", "VALUES", 'expected "," or ")", but found "VALUES"'),
@@ -479,7 +479,7 @@ def test_unsupported(text: str, underlined: str, expected: str) -> None:
             f"{P} XYZZY",
             "clause",
             "XYZZY",
-            "Detail: There is: AHEAD, IDLE AFTER, LATENESS, RANGE, SHARD BY, TIMESTAMP BY, WITH.",
+            "Detail: There is: AHEAD, IDLE AFTER, LATENESS, RANGE, REDUCE BY, SHARD BY, TIMESTAMP BY, WITH.",
         ),
         (f"{S} FILES 'x' FROMAT CSV", "clause", "FROMAT", 'Hint: Did you mean "FORMAT"?'),
         ("CREATE TABLE t (a STRNG)", "type", "STRNG", 'Hint: Did you mean "STRING"?'),
