@@ -331,7 +331,7 @@ class Pond(ProcessBound):
         """Let `REDUCE USING <name>(...)` call a Python function, which says how much of each portion of the archive is read.
 
         It is given a `Portion` (its age, rows and bytes, the load of the pond) and what stands in the parentheses, and answers
-        with a fraction. The name is known in this process, and is given once. `millpond.testing.check_reduction` checks a function.
+        with a fraction. The name is known in this process, and is given once; `millpond.testing.check_reduction` checks it.
 
         >>> db.create_reduction("fresh_first", lambda portion, days: 1.0 if portion.age.days < days else 0.05)
         >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t REDUCE BY RANDOMIZE")
