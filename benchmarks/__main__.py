@@ -32,6 +32,7 @@ NAMES = (
     "standing_ask",
     "standing_old_rows",
     "standing_memory",
+    "reduced",
     "linear_road_peers",
 )
 """Quick ones first, so that a mistake shows early."""

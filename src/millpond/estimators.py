@@ -17,6 +17,7 @@ are measured (docs/design/0013): few rows that happen to look alike are what dec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -133,7 +134,20 @@ def count(strata: Strata, cells: Cells, groups: int, confidence: float, *, all_m
     if not all_match and not strata.whole.all():
         weight = float((strata.rows / np.maximum(strata.read, 1))[~strata.whole].max())
         low = np.where(moments[1] <= 0, np.maximum(low - weight * -np.log(1 - confidence), seen), low)
+        if groups == 1 and found.reason[0] == TOO_SKEWED and (strata.read >= 0).all():
+            return _nearly_all(strata, found, float(strata.read.sum() - seen[0]), confidence)
     return Estimates(found.value, low, found.high, found.reason)
+
+
+def _nearly_all(strata: Strata, found: Estimates, others: float, confidence: float) -> Estimates:
+    """Bounds where only a handful of the rows read did not match: those of so few are Poisson's (in Byar's approximation)."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    weights = strata.rows[~strata.whole] / np.maximum(strata.read[~strata.whole], 1)
+    most = (others + 1) * (1 - 1 / (9 * (others + 1)) + z / (3 * math.sqrt(others + 1))) ** 3
+    least = others * max(0.0, 1 - 1 / (9 * others) - z / (3 * math.sqrt(others))) ** 3 if others else 0.0
+    rows = float(strata.rows.sum())
+    low, high = np.array([rows - weights.max() * most]), np.array([rows - weights.min() * least])
+    return Estimates(found.value, low, high, np.array([""], dtype=object))
 
 
 def average(strata: Strata, cells: Cells, groups: int, confidence: float) -> Estimates:

@@ -114,6 +114,20 @@ def test_rows_of_which_all_match_may_have_others_between_them() -> None:
     assert found.low[0] == pytest.approx(100_000 - 100 * 3, abs=1)
 
 
+def test_a_few_rows_that_do_not_match_leave_bounds() -> None:
+    rows, hits = 100_000, 0
+    missing = RANDOM.choice(rows, 300, replace=False)
+    for trial in range(400):
+        read = Draws.of_seed(trial).of_rows(np.arange(rows)) < limit(0.01)
+        others = int(read[missing].sum())
+        strata = Strata.of([(rows, int(read.sum()), 0.01)])
+        cells = Cells.counting(np.array([0]), np.array([0]), np.array([float(read.sum() - others)]))
+        found = count(strata, cells, 1, 0.95)
+        assert found.reason[0] == ""
+        hits += bool(found.low[0] <= rows - 300 <= found.high[0])
+    assert hits / 400 > 0.93
+
+
 def test_little_is_not_promised_anything() -> None:
     strata = Strata.of([(100_000, 1_000, 0.01)])
     few = Cells.counting(np.array([0]), np.array([0]), np.array([29.0]))
