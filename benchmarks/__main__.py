@@ -33,6 +33,7 @@ NAMES = (
     "standing_old_rows",
     "standing_memory",
     "reduced",
+    "reduced_big",
     "linear_road_peers",
 )
 """Quick ones first, so that a mistake shows early."""

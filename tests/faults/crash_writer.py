@@ -22,7 +22,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from millpond import Pond, failpoints
-from millpond.table import manifest
+from millpond.table import manifest, runs
 from millpond.tick.task_result import run_here
 from tests.faults.ledger import Ledger, next_operation, open_pond, perform
 
@@ -55,6 +55,7 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--operations", type=int)
     given = parser.parse_args(arguments)
     manifest.CHECKPOINT_EVERY, manifest._KEPT_COMMITS = 10, 4
+    runs.LEAST_ROWS = 8  # type: ignore[misc]
     random = Random(given.seed)
     ledger = Ledger(given.ledger)
     settings = {"spark_memory": "512m", "spark_master": "local[2]"} if given.spark else {}

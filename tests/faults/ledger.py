@@ -10,6 +10,7 @@ nothing else is there. Rows are missing only when a DELETE took them or when the
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -26,6 +27,8 @@ import pyarrow as pa
 import millpond
 from millpond import Pond
 from millpond.errors import RowsRejected
+from millpond.table.draws import Draws
+from millpond.table.work import read_file
 
 TABLE = "readings"
 HISTORY = 40
@@ -144,6 +147,8 @@ def perform(db: Pond, ledger: Ledger, operation: Operation) -> None:
         db.sql(f"CREATE INDEX by_key ON {TABLE} (key)")
     elif kind == "alter":
         db.sql(f"ALTER TABLE {TABLE} ADD COLUMN extra BIGINT")
+    elif kind == "reduce":
+        db.sql(f"ALTER STREAMING TABLE {TABLE} SET REDUCE BY {operation['design']}")
     elif kind == "update":
         db.sql(
             f"UPDATE {TABLE} SET ver = {operation['ver']} WHERE id >= {operation['low']} AND id < {operation['high']}"
@@ -164,6 +169,8 @@ def next_operation(ledger: Ledger, random: Random) -> Operation:
     tried = ledger.next_id
     if not ledger.has("alter") and count >= 8 and random.random() < 0.2:
         return {"op": "alter"}
+    if count >= 2 and random.random() < 0.08:
+        return {"op": "reduce", "design": random.choice(["RANDOMIZE", "RANDOMIZE", "REPLICATE (30, 70)", "NONE"])}
     choice = random.random()
     if count and choice < 0.10:
         low = max(0, tried - random.randrange(1, 300))
@@ -256,11 +263,33 @@ def check(folder: Path, ledger: Ledger) -> dict[str, Any]:
         assert [json.loads(r)["id"] for r in refused["row"].to_pylist()] == wanted.rejected_ids
         for store, rows in ((table.rows, found), (table.rejected, refused)):
             _check_archive(store.folder, rows, store.manifest.current.position)
+        _check_layout(db, set(found["_seq"].to_pylist()))
         assert (table.definition.indexed == ("key",)) == ledger.has("index")
         key = found["key"].to_pylist()[-1] if len(found) else 0
         by_key = db.sql(f"SELECT count(*) FROM {TABLE} WHERE key = {key}").rows()  # the index tells no lies
         assert by_key == [(found["key"].to_pylist().count(key),)]
         return status
+
+
+def _check_layout(db: Pond, numbers: set[int]) -> None:
+    """Blocks of a run share no draw and hold the rows of theirs; a reduced read finds rows of the table, each once."""
+    table = db._workspace.stream(TABLE)
+    draws = Draws.of_table(table.definition.folder)
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for file in table.rows.manifest.current.files.values():
+        drawn = draws.of_rows(read_file(table.rows.folder / file.path)["_seq"].to_numpy())
+        if file.run is not None and file.draws is not None:
+            ranges.setdefault(file.run, []).append(file.draws)
+            assert file.draws[0] <= drawn.min() <= drawn.max() < file.draws[1]
+        for copy in file.copies:
+            assert copy.rows == int((drawn < copy.high).sum())
+            assert (table.rows.folder / copy.path).exists()
+    for run, found in ranges.items():
+        found.sort()
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(found)), run
+    part = [n for (n,) in db.sql(f"SELECT _seq FROM {TABLE} REDUCE TO 30 PERCENT")]
+    assert len(set(part)) == len(part)
+    assert set(part) <= numbers
 
 
 def _was_taken(db: Pond, ledger: Ledger) -> bool:
@@ -275,6 +304,8 @@ def _was_taken(db: Pond, ledger: Ledger) -> bool:
         return bool(definition.indexes)
     if kind == "alter":
         return "extra" in definition.columns
+    if kind == "reduce":
+        return definition.reduce_by == operation["design"].split()[0].lower()
     before = expected(ledger.operations)
     table = db._workspace.stream(TABLE)
     if kind == "advance":

@@ -69,8 +69,9 @@ def write_blocks(
     times = times_of(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
     compartments = times // spec.compartment_width if spec.compartment_width else np.zeros_like(times)
     files = []
-    for compartment in np.unique(compartments):
-        if compartments[0] == compartment and compartments[-1] == compartment and np.all(compartments == compartment):
+    alike = compartments[0] == compartments[-1] and int(compartments.min()) == int(compartments.max())
+    for compartment in compartments[:1] if alike else np.unique(compartments):
+        if alike:
             part, part_times = rows, times
         else:
             chosen = np.flatnonzero(compartments == compartment)
@@ -91,18 +92,24 @@ def write_blocks(
 def _write_run(
     spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, run: str
 ) -> list[ArchiveFile]:
-    """Rows as the blocks of a run."""
+    """Rows as the blocks of a run. What is the same for all blocks is found out once."""
+    order = sort_order(rows, times, ()) if not spec.clustered else None
+    if order is not None:
+        rows, times = rows.take(pa.array(order)).combine_chunks(), times[order]
+    encodings = _encodings(rows)
     blocks = deal(rows.num_rows)
     draws = Draws.of_table(spec.seed).of_rows(integers(rows[SEQ]))
     number = np.searchsorted(np.array([high for _, high in blocks]), draws, side="right").astype(np.int8)
-    order = np.argsort(number, kind="stable")
-    starts = np.searchsorted(number[order], np.arange(len(blocks) + 1))
+    dealt_to = np.argsort(number, kind="stable")
+    starts = np.searchsorted(number[dealt_to], np.arange(len(blocks) + 1))
     files = []
     for place, dealt in enumerate(blocks):
-        chosen = order[starts[place] : starts[place + 1]]
+        chosen = dealt_to[starts[place] : starts[place + 1]]
         if len(chosen):
             part = rows.take(pa.array(chosen)).combine_chunks()
-            file = _write_file(spec, part, times[chosen], compartment, shard, f"{run}-b{place}")
+            file = _write_file(
+                spec, part, times[chosen], compartment, shard, f"{run}-b{place}", encodings, ordered=not spec.clustered
+            )
             files.append(replace(file, run=run, draws=dealt))
     return files
 
@@ -119,14 +126,18 @@ def write_copies(spec: BlockSpec, rows: pa.Table, file: ArchiveFile) -> tuple[Co
         name = f"{file.path.removesuffix('.parquet')}.{high}.copy"
         path = Path(spec.folder) / name
         with disk_errors(path):
-            _write_parquet(spec, part, path)
+            _write_parquet(spec, part, path, _encodings(part))
         copies.append(Copy(name, path.stat().st_size, part.num_rows, high, file_crc(path)))
     sync_folder(Path(spec.folder) / Path(file.path).parent)
     return tuple(copies)
 
 
-def _write_parquet(spec: BlockSpec, rows: pa.Table, path: Path) -> None:
-    dictionary, encodings = _encodings(rows)
+Encodings = tuple[list[str], dict[str, str]]
+"""The columns with a dictionary, and the encodings of others."""
+
+
+def _write_parquet(spec: BlockSpec, rows: pa.Table, path: Path, found: Encodings) -> None:
+    dictionary, encodings = found
     pq.write_table(
         rows,
         path,
@@ -143,17 +154,25 @@ def _write_parquet(spec: BlockSpec, rows: pa.Table, path: Path) -> None:
 
 
 def _write_file(
-    spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, place: str
+    spec: BlockSpec,
+    rows: pa.Table,
+    times: npt.NDArray[np.int64],
+    compartment: int,
+    shard: int,
+    place: str,
+    encodings: Encodings | None = None,
+    *,
+    ordered: bool = False,
 ) -> ArchiveFile:
-    """A file `place` in the archive's folder. Its folder is not synced yet."""
-    order = sort_order(rows, times, spec.clustered)
+    """A file `place` in the archive's folder, which is not synced yet. `ordered`: the rows lie as they are to."""
+    order = None if ordered else sort_order(rows, times, spec.clustered)
     if order is not None:
         rows = rows.take(pa.array(order)).combine_chunks()
     path = Path(spec.folder) / f"{place}.parquet"
     with disk_errors(path):
         make_folder(path.parent)
         try:
-            _write_parquet(spec, rows, path)
+            _write_parquet(spec, rows, path, encodings or _encodings(rows))
             reach("block.after_file")
             for column in spec.indexed:
                 write_index(index_path(path, column), rows[column], GROUP_ROWS)
@@ -246,7 +265,7 @@ def _ordered(keys: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | N
     return order
 
 
-def _encodings(rows: pa.Table) -> tuple[list[str], dict[str, str]]:
+def _encodings(rows: pa.Table) -> Encodings:
     """Dictionary for columns that repeat, deltas for integers that do not (measured: a third smaller and faster)."""
     dictionary: list[str] = []
     encodings: dict[str, str] = {}

@@ -46,14 +46,25 @@ def choose(blocks: Sequence[Range], fraction: float, taken: Sequence[int] = ()) 
     [0, 1]
     """
     shares = [high - low for low, high in blocks]
-    chosen = set(taken)
-    left = fraction * DRAWS - sum(shares[place] for place in chosen)
-    others = [place for place in range(len(blocks)) if place not in chosen]
     slack = min(shares, default=0) / 2
-    for place in sorted(others, key=lambda p: (-shares[p], -p)):
-        if shares[place] <= left + slack:
-            chosen.add(place)
-            left -= shares[place]
+    wanted = fraction * DRAWS - sum(shares[place] for place in taken)
+    others = [place for place in range(len(blocks)) if place not in taken]
+    more, left = _fill(shares, others, wanted, slack)
+    if taken and left > slack and len(more) < len(others):
+        # The others fall short, because some that would fit are taken: the next larger one takes the place of the smaller ones.
+        larger = min((place for place in others if place not in more), key=lambda place: shares[place])
+        more = [larger, *(place for place in more if shares[place] >= shares[larger])]
+    chosen = {*taken, *more}
     if not chosen and blocks:
-        chosen.add(min(range(len(blocks)), key=lambda p: shares[p]))
+        chosen.add(min(range(len(blocks)), key=lambda place: shares[place]))
     return sorted(chosen)
+
+
+def _fill(shares: Sequence[int], places: Sequence[int], wanted: float, slack: float) -> tuple[list[int], float]:
+    """The largest blocks that fit into what is wanted, and how much is left."""
+    found = []
+    for place in sorted(places, key=lambda place: (-shares[place], -place)):
+        if shares[place] <= wanted + slack:
+            found.append(place)
+            wanted -= shares[place]
+    return found, wanted

@@ -44,6 +44,15 @@ def test_what_was_read_is_among_what_is_read_next() -> None:
     assert choose(blocks, 1.0, taken) == list(range(len(blocks)))
 
 
+@pytest.mark.parametrize("first", [0.001, 0.02, 0.3])
+@pytest.mark.parametrize("then", [0.0437, 0.06, 0.11, 0.4, 0.9])
+def test_more_is_at_least_what_is_wanted_and_not_twice_as_much(first: float, then: float) -> None:
+    blocks = deal(1_000_000)
+    chosen = choose(blocks, then, choose(blocks, first))
+    share = sum(blocks[p][1] - blocks[p][0] for p in chosen) / DRAWS
+    assert max(then, first) - 0.002 <= share <= max(2 * then, first + 0.002)
+
+
 def _rows(count: int, first: int = 0) -> pa.Table:
     numbers = np.arange(first, first + count)
     return pa.table({"t": numbers // 10, "v": numbers * 3, "_seq": numbers})
