@@ -174,6 +174,50 @@ def test_a_function_of_the_user(tmp_path: Path) -> None:
             db.sql("SELECT k FROM r REDUCE USING too_much()")
 
 
+@pytest.mark.parametrize("rows", [0, 3])
+def test_little_to_read_is_read_in_full(tmp_path: Path, rows: int) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t REDUCE BY RANDOMIZE")
+        if rows:
+            db.append("r", [(i, i) for i in range(rows)])
+        for how in ("r REDUCE TO 1 PERCENT", "r"):
+            within = "" if "REDUCE" in how else " WITHIN 1 PERCENT"
+            found = db.sql(f"SELECT count(*) AS n, sum(k) AS s, avg(k) AS a FROM {how}{within}")
+            total, mean = (3, 1.0) if rows else (None, None)
+            assert found.rows() == [(rows, rows, rows, total, total, total, mean, mean, mean)]
+            assert found.reduction is not None
+            assert (found.reduction.fraction, found.reduction.notes) == (1.0, ())
+            assert db.sql(f"SELECT k, count(*) FROM {how} GROUP BY k HAVING count(*) > 5{within}").rows() == []
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "count(k) FILTER (WHERE t > 500)",
+        "count(*) FILTER (WHERE k < 50)",
+        "sum(k) FILTER (WHERE t > 500), count(*)",
+        "k % 3, avg(k), count(k)",
+        "median(k), count(*)",
+        "sum(CAST(k AS DECIMAL(10, 2)))",
+        "2 * avg(k) + 1, count(*) AS n",
+    ],
+)
+def test_estimates_of_everything_are_the_exact_answer(tmp_path: Path, items: str) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False, shards=1) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t REDUCE BY RANDOMIZE")
+        db.append("r", [(i % 100, i) for i in range(20_000)])
+        db.archive()
+        group = " GROUP BY k % 3 ORDER BY 1" if items.startswith("k %") else ""
+        exact = db.sql(f"SELECT {items} FROM r{group}")
+        found = db.sql(f"SELECT {items} FROM r REDUCE TO 100 PERCENT{group}")
+        assert [name for name in found.columns if not name.endswith(("_low", "_high"))] == exact.columns
+        for name in exact.columns:
+            wanted = [float(v) for v in exact.arrow()[name].to_pylist()]
+            assert [float(v) for v in found.arrow()[name].to_pylist()] == pytest.approx(wanted, abs=0.51)
+            if f"{name}_low" in found.columns:
+                assert found.arrow()[f"{name}_low"].to_pylist() == found.arrow()[name].to_pylist()
+
+
 def test_the_footer_says_what_was_read(tmp_path: Path) -> None:
     with millpond.connect(tmp_path / "pond", auto_archive=False, shards=1) as db:
         db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t REDUCE BY RANDOMIZE")
@@ -184,6 +228,11 @@ def test_the_footer_says_what_was_read(tmp_path: Path) -> None:
         assert "(1 row)\nread 2" in shown
         assert "blocks of randomised runs\nestimated; the bounds hold in 95 of 100 answers" in shown
         assert "<p>estimated; " in db.sql("SELECT avg(k) FROM r REDUCE TO 25 PERCENT")._repr_html_()
+        plan = db.sql("EXPLAIN SELECT avg(k) FROM r REDUCE TO 25 PERCENT").rows()
+        assert plan[-1][0].startswith("reduced: read 2")
+        plan = db.sql("EXPLAIN ANALYZE SELECT avg(k) FROM r WITHIN 20 PERCENT").rows()
+        assert plan[-3][0] == "reduced: as much is read as an error of 20 % (in 95 of 100 answers) takes"
+        assert plan[-1][0] == "estimated; the bounds hold in 95 of 100 answers"
         exact = db.sql("SELECT avg(k) FROM r")
         assert exact.reduction is None
         layout = db.sql("SHOW LAYOUTS").rows()

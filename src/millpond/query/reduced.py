@@ -43,8 +43,8 @@ def inner(bound: Bound, shape: Shape) -> Bound:
         if aggregate.condition is not None:
             items.append(_named(aggregate.condition.copy(), f"c{number}"))
     tree.set("expressions", items)
-    names = tuple(item.alias for item in items)
-    return replace(bound, tree=tree, names=names, text=None, written=None, any_order=True)
+    # Without names, so that nobody gives them to the sums.
+    return replace(bound, tree=tree, names=(), text=None, written=None, any_order=True)
 
 
 def _named(node: exp.Expr, name: str) -> exp.Alias:
@@ -121,7 +121,8 @@ class Answer:
             return estimators.average(strata, cells, groups, self._confidence)
         found = estimators.total(strata, cells, groups, self._confidence)
         empty = np.bincount(group, weights=count, minlength=groups) == 0  # the sum of no values is NULL
-        return replace(found, value=np.where(empty, np.nan, found.value))
+        value, low, high = (np.where(empty, np.nan, of) for of in (found.value, found.low, found.high))
+        return replace(found, value=value, low=low, high=high)
 
     def _quantile(
         self,

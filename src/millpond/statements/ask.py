@@ -163,8 +163,14 @@ def explain_statement(workspace: Workspace, statement: st.Explain) -> Result:
     inner = statement.statement
     if not isinstance(inner, st.Select):
         raise UnsupportedSql("only a SELECT can be explained", sql=statement.sql, span=inner.span)
-    plan = plan_query(workspace, inner.query, inner.sql, inner.as_of)
+    bound = _bound(workspace, inner.query, inner.sql, reduced=True)
+    plan = _planned(workspace, bound, inner.as_of)
     lines = explain(plan)
+    if reduced.is_reduced(bound, inner.within):
+        lines += reduced.explain_lines(workspace, plan, inner.within, inner.sql)
+        if statement.analyze:
+            lines += str(select(workspace, inner).reduction).splitlines()
+        return Result(pa.table({"plan": lines}))
     if statement.analyze:
         begin = clock_time.perf_counter()
         count, read = _measured(workspace, plan)

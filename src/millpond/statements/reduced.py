@@ -57,6 +57,21 @@ def answer(
     return _Estimating(workspace, plan, shape, wanted, ask, check).answer()
 
 
+def explain_lines(workspace: Workspace, plan: Plan, within: Within | None, sql: str) -> list[str]:
+    """What a query for which `is_reduced` holds reads of what its plan names."""
+    wanted = _wanted(plan.bound, within, sql)
+    shape = read_shape(plan.bound, sql, within=wanted is not None)
+    if wanted is not None:
+        sure = f"in {100 * wanted.confidence:g} of 100 answers"
+        return [f"reduced: as much is read as an error of {100 * wanted.error:g} % ({sure}) takes"]
+    thinnings = _thinnings(plan, exactly=shape is None)
+    for name, thinning in thinnings.items():
+        given = plan.inputs[name]
+        assert isinstance(given, Tiers)
+        thinning.read(_fraction(workspace, plan.bound.uses[name], given.now))
+    return [f"reduced: {_told(list(thinnings.values()), None, ())}"]
+
+
 def _wanted(bound: Bound, within: Within | None, sql: str) -> Within | None:
     """The error that is wanted, by WITHIN or by a reduction."""
     found = []
