@@ -174,6 +174,20 @@ def test_a_function_of_the_user(tmp_path: Path) -> None:
             db.sql("SELECT k FROM r REDUCE USING too_much()")
 
 
+def test_a_table_without_a_layout_says_what_it_costs(tmp_path: Path) -> None:
+    with millpond.connect(tmp_path / "pond", auto_archive=False, shards=1) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, t BIGINT) TIMESTAMP BY t")
+        db.append("r", [(i % 100, i) for i in range(20_000)])
+        db.archive()
+        found = db.sql("SELECT avg(k) FROM r REDUCE TO 10 PERCENT").reduction
+        assert found is not None
+        assert found.bytes == found.bytes_in_all
+        assert found.notes[-1].startswith("all files were read all the same: ALTER STREAMING TABLE ... SET REDUCE BY")
+        found = db.sql("SELECT avg(k) FROM r WITHIN 10 PERCENT").reduction
+        assert found is not None
+        assert (found.fraction, found.bytes, found.notes) == (1.0, found.bytes_in_all, ())
+
+
 @pytest.mark.parametrize("rows", [0, 3])
 def test_little_to_read_is_read_in_full(tmp_path: Path, rows: int) -> None:
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:

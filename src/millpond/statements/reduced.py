@@ -32,6 +32,7 @@ Ask = Callable[[Plan], pa.Table]
 
 _PILOT = (4_096, 65_536)  # rows that are read first to see how much an error takes: a fiftieth of all, between these
 _MOST_STEPS = 6
+_ALL_BYTES = "all files were read all the same: ALTER STREAMING TABLE ... SET REDUCE BY RANDOMIZE lets a part be read"
 _MARGIN = 1.15  # more than what an error seems to take, because it is an estimate too
 _ENOUGH = 0.6  # beyond this part of the rows all of them are read
 
@@ -171,6 +172,8 @@ def _told(thinnings: list[Thinning], interval: float | None, notes: tuple[str, .
     size = [sum(t.bytes[at] for t in thinnings) for at in (0, 1)]
     designs = dict.fromkeys(design for t in thinnings for design in t.designs)
     fraction = rows[0] / rows[1] if rows[1] else 1.0
+    if rows[0] < rows[1] and size[0] >= size[1]:
+        notes = (*notes, _ALL_BYTES)
     return Reduction(fraction, rows[0], rows[1], size[0], size[1], ", ".join(designs), interval, notes)
 
 
@@ -232,6 +235,9 @@ class _Estimating:
     def _until(self, found: reduced.Answer, error: float) -> tuple[pa.Table, list[Estimates]]:
         """Read more until the error is that which is wanted."""
         everything = self._thinning.rows[1]
+        assert isinstance(self._shape.use.table, StreamingTable)
+        if not self._thinning.saves and self._shape.use.table.reduce_by != "lazy":
+            everything = 0  # each step would read all files: then once is enough
         least, most = _PILOT
         fraction = min(1.0, max(least, min(most, everything / 50)) / max(1, everything))
         for _ in range(_MOST_STEPS):

@@ -153,6 +153,11 @@ class Thinning:
         return Step(tuple(pieces), blocks, self._draws, frozenset(replaced))
 
     @property
+    def saves(self) -> bool:
+        """Whether a part of the rows is a part of the bytes, for any portion."""
+        return any(u.files[0].run is not None or u.files[0].copies for u in self._units)
+
+    @property
     def strata(self) -> list[tuple[int, int | None, float]]:
         """Of each stratum the rows it has, those that were read (None if thinned one by one), and the part that is."""
         tail = sum(b.rows for b in self._blocks)
