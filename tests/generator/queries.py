@@ -11,15 +11,24 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from random import Random
 
+from tests.generator.dress import dressed
 from tests.generator.expressions import SQL_TYPES, Column, Expressions, Mix, Sight
 from tests.generator.productions import KINDS, LITERALS
-from tests.generator.tables import SCHEMA
+from tests.generator.tables import SCHEMA, STREAMS, WINDOWS
 
 _KINDS = {"DECIMAL(10,2)": "decimal", "DECIMAL(12,4)": "decimal", "DECIMAL(38,6)": "decimal"}
 _WIDE = 0.2  # statements with functions that only Spark knows
 _UNNAMED = 0.15  # columns without an alias
 _MERGED = 0.5  # columns of USING and NATURAL that are named without their table
 _COLUMN_LISTS = 0.05  # tables whose columns get other names
+_DRESSED = 0.2  # statements with comments and the like
+_SHADOWS = 0.2  # CTEs that have the name of a table
+_TWICE = 0.3  # joins with a relation of a name that is taken, which chance made
+_WINDOWED = 0.5  # streaming tables that are seen through a window
+_LATERALS = 0.04
+_PIVOTS = 0.01
+_STARS = 0.04  # queries without groups that have `*` in a call
+_STAR_CALLS = (("to_json(struct(*))", "string"), ("hash(*)", "int"), ("size(array(to_json(struct(*))))", "int"))
 _SIZES = (1, 1, 2, 2, 3)
 
 
@@ -28,6 +37,16 @@ class Statement:
     sql: str
     ordered: bool
     """Whether the order of rows is decided."""
+    plain: str = ""
+    """The statement as Spark knows it, if that is another text."""
+
+    @property
+    def for_spark(self) -> str:
+        """The statement with what windows show in their places."""
+        text = self.plain or self.sql
+        for window, shown in WINDOWS.items():
+            text = text.replace(window, shown)
+        return text
 
 
 @dataclass(frozen=True)
@@ -51,6 +70,8 @@ def statement(seed: int, number: int) -> Statement:
     """The statement of a number."""
     made = _Statements(Random(f"{seed}:{number}"))
     output = made.query(2, top=True)
+    if made.rng.random() < _DRESSED:
+        return Statement(dressed(output.text, made.rng), output.ordered, output.text)
     return Statement(output.text, output.ordered)
 
 
@@ -79,7 +100,7 @@ class _Statements:
         if rng.random() < (0.15 if top else 0.04) and depth > 0:
             parts = []
             for _ in range(rng.choice((1, 1, 2))):
-                inner, name = self.query(depth - 1), self.fresh("c")
+                inner, name = self.query(depth - 1), self.cte_name()
                 given, listed = inner.columns, ""
                 if rng.random() < 0.15:
                     given = tuple((f"{each}_", kind) for each, kind in given)
@@ -93,6 +114,11 @@ class _Statements:
             text, ordered = self.order(text, made)
         self.ctes = before
         return Output(text, made.columns, ordered)
+
+    def cte_name(self) -> str:
+        """A new name, or that of a table, which is then not seen behind it."""
+        name = self.rng.choice(("a", "b", "c")) if self.rng.random() < _SHADOWS else self.fresh("c")
+        return self.fresh("c") if name in [each.name for each in self.ctes] else name
 
     def order(self, text: str, made: Output) -> tuple[str, bool]:
         """Perhaps an ORDER BY over all columns, which decides the order, and then perhaps a LIMIT."""
@@ -127,6 +153,8 @@ class _Statements:
         rng = self.rng
         if kinds is None and rng.random() < 0.04:
             return self.values(alone=top)
+        if top and rng.random() < _PIVOTS:
+            return Output(self.pivot(), ())
         source, sight, star = self.source(depth)
         sight = replace(sight, queries=depth > 0)
         where = f" WHERE {self.condition(sight)}" if rng.random() < 0.5 else ""
@@ -140,9 +168,12 @@ class _Statements:
             if rng.random() < 0.2 and sight.unique:
                 sight = replace(sight, named_window="w")
                 having = f" WINDOW w AS (PARTITION BY {sight.columns[0].text} ORDER BY {', '.join(sight.unique)})"
+            elif rng.random() < 0.2 and sight.unique:
+                key = rng.choice(sight.columns).text
+                having = f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {', '.join(sight.unique)}) <= {rng.choice('12')}"
         elif kinds is None and source and (star or top) and rng.random() < 0.2:
             distinct = rng.choice(("", "", "DISTINCT "))
-            return Output(f"SELECT {distinct}*{source}{where}", star)
+            return self.starred(star, f"SELECT {distinct}", f"{source}{where}")
         wanted = kinds if kinds is not None else [self.wanted(sight) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
         items, columns = [], []
         if kinds is None and group and not sight.sets and rng.random() < 0.25:
@@ -155,6 +186,11 @@ class _Statements:
             else:
                 items.append(f"{text} {rng.choice(('AS ', 'AS ', ''))}{name}")
             columns.append((name, kind))
+        if kinds is None and source and not group and rng.random() < _STARS:
+            name = self.fresh("o")
+            call, kind = rng.choice(_STAR_CALLS if sight.grouped is None else (("count(DISTINCT *)", "bigint"),))
+            items.append(f"{call} AS {name}")
+            columns.append((name, kind))
         distinct = rng.choice(("DISTINCT ", "", "", "", "", "", ""))
         return Output(f"SELECT {distinct}{', '.join(items)}{source}{where}{group}{having}", tuple(columns))
 
@@ -164,7 +200,25 @@ class _Statements:
         items += [f"{key.text} AS {name}" for key, name in zip(sight.columns, names, strict=True)]
         columns += [(name, key.kind) for key, name in zip(sight.columns, names, strict=True)]
         places = [str(i) for i, _ in enumerate(names, 1)]
-        return f" GROUP BY {', '.join(self.rng.choice((places, names)))}"
+        return f" GROUP BY {', '.join(self.rng.choice((places, names, ['ALL'])))}"
+
+    def starred(self, star: tuple[tuple[str, str], ...], select: str, rest: str) -> Output:
+        """A query of `*`, or of all columns but one."""
+        if self.rng.random() < 0.7 or len(star) < 2:
+            return Output(f"{select}*{rest}", star)
+        left_out = self.rng.choice(star)[0]
+        return Output(f"{select}* EXCEPT ({left_out}){rest}", tuple(each for each in star if each[0] != left_out))
+
+    def pivot(self) -> str:
+        """A query whose columns only Spark knows."""
+        table, key, values, more = self.rng.choice(
+            (("b", "k", "1, 2", "q"), ("a", "g", "'x', 'y' AS why", "n"), ("c [UNBOUNDED]", "s", "'x'", "k"))
+        )
+        agg = self.rng.choice((f"sum({more})", f"max({more}) AS m, count({more}) AS n"))
+        given = table if self.rng.random() < 0.3 else f"(SELECT {key}, {more} FROM {table})"
+        if self.rng.random() < 0.3:
+            return f"SELECT * FROM {table} UNPIVOT (val FOR name IN (id, k))"
+        return f"SELECT * FROM {given} PIVOT ({agg} FOR {key} IN ({values}))"
 
     def condition(self, sight: Sight) -> str:
         """A condition. Spark takes `FROM t WHERE (x)` for a table called WHERE with a column x: such a one loses its brackets."""
@@ -205,10 +259,14 @@ class _Statements:
         seen, merged = [first], set[str]()
         text = f" FROM {first.text}"
         star: tuple[tuple[str, str], ...] = first.columns
+        hidden = ""  # a name that two relations have
         for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
             right = self.relation(depth - 1)
             if any(s.name.lower() == right.name.lower() for s in seen):
-                continue
+                if rng.random() > _TWICE:
+                    continue
+                text, hidden, star = f"{text}, {right.text}", right.name, ()
+                break
             text, kept = self.join(text, seen, merged, right)
             star = ()
             if kept:
@@ -219,15 +277,29 @@ class _Statements:
             for name, _ in each.columns:
                 counts[name] = counts.get(name, 0) + 1
         for each in seen:
-            for name, kind in each.columns:
+            for name, kind in each.columns if each.name != hidden else ():
                 bare = counts[name] == 1 and rng.random() < 0.6
                 if counts[name] > 1 and name in merged:
                     bare = rng.random() < _MERGED
                 columns.append(Column(name if bare else f"{each.name}.{name}", kind))
         unique = tuple(f"{each.name}.{u}" for each in seen for u in each.unique)
-        if any(not each.unique for each in seen) or (merged & {"id"}):
+        if any(not each.unique for each in seen) or (merged & {"id"}) or hidden:
             unique = ()
+        if columns and not hidden and rng.random() < _LATERALS:
+            return self.lateral(text, Sight(tuple(columns)))
         return text, Sight(tuple(columns), unique), star
+
+    def lateral(self, text: str, sight: Sight) -> tuple[str, Sight, tuple[tuple[str, str], ...]]:
+        """FROM with rows made from each of its rows."""
+        view, column = self.fresh(), self.fresh("u")
+        one, other = self.make.value("int", sight, 0), self.make.value("int", sight, 0)
+        more = Column(f"{view}.{column}", "int")
+        if self.rng.random() < 0.3:
+            text += f", LATERAL (SELECT {one} AS {column}) {view}"
+        else:
+            outer = self.rng.choice(("", "OUTER "))
+            text += f" LATERAL VIEW {outer}explode(array({one}, {other})) {view} AS {column}"
+        return text, Sight((*sight.columns, more)), ()
 
     def relation(self, depth: int) -> Source:
         rng = self.rng
@@ -250,14 +322,20 @@ class _Statements:
             return Source(
                 f"(SELECT id FROM range({rng.choice((0, 1, 3))})) AS {name}", name, (("id", "bigint"),), ("id",)
             )
+        shadow = next((each for each in self.ctes if each.name == table), None)
+        if shadow is not None:
+            return shadow
         alias = self.fresh() if rng.random() < 0.7 else ""
         columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
+        if table in STREAMS and rng.random() < _WINDOWED:
+            columns = tuple(each for each in columns if each[0] != STREAMS[table])
+            table = rng.choice([window for window, shown in WINDOWS.items() if bool(alias) != (" AS " in shown)])
         text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
         if alias and rng.random() < _COLUMN_LISTS:
             columns = tuple((f"{name}_", kind) for name, kind in columns)
             listed = ", ".join(name for name, _ in columns)
             return Source(f"{text}({listed})", alias, columns, ("id_",))
-        return Source(text, alias or table, columns, ("id",))
+        return Source(text, alias or table.partition(" ")[0], columns, ("id",))
 
     def join(self, text: str, seen: list[Source], merged: set[str], right: Source) -> tuple[str, bool]:
         """FROM with one more join, and whether its columns can be seen behind it."""

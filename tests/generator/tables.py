@@ -46,6 +46,12 @@ SCHEMA: dict[str, dict[str, str]] = {
 }  # fmt: skip
 STREAMS = {"c": "t"}
 """Streaming tables, with their time columns."""
+SHOWN = "c_shown"
+"""What `*` shows of a window over `c`: the columns without the time."""
+WINDOWS = {
+    "c [UNBOUNDED]": SHOWN, "c [SINCE 0]": SHOWN, "c [ROWS 100]": f"{SHOWN} AS c", "c [INTERVAL 100]": f"{SHOWN} AS c",
+}  # fmt: skip
+"""Windows that hold all rows of `c`, those before an alias and those without one; and what Spark reads instead."""
 
 
 def _at(text: str) -> dt.datetime:

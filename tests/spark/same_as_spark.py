@@ -38,7 +38,7 @@ from millpond.query import on_spark
 from tests.corpus import Case
 from tests.corpus.compare import assert_same
 from tests.generator.queries import Statement, statement
-from tests.generator.tables import SCHEMA, STREAMS, rows
+from tests.generator.tables import SCHEMA, STREAMS, WINDOWS, rows
 from tests.spark.minimise import minimised
 
 # How a small statement is quick: no code is compiled for it, and a join is no job of its own. What it computes is the same.
@@ -102,6 +102,9 @@ def plain_session(session: Any, *, quick: bool = True, without: Sequence[str] = 
     own.sparkContext.setLogLevel("OFF")
     for name in SCHEMA:
         _local(own, rows(name)).coalesce(1).createOrReplaceTempView(name)
+    for window, shown in WINDOWS.items():
+        name = window.partition(" ")[0]
+        _local(own, rows(name).drop_columns(STREAMS[name])).coalesce(1).createOrReplaceTempView(shown.partition(" ")[0])
     return own
 
 
@@ -133,9 +136,9 @@ def filled_pond(folder: Path, master: str = "local[2]") -> Iterator[millpond.Pon
 
 
 class Comparison:
-    """Both sides. `sample` is the share of the statements for Spark that are run there."""
+    """Both sides."""
 
-    def __init__(self, pond: millpond.Pond, session: Any, *, sample: float = 1.0, quick: bool = True) -> None:
+    def __init__(self, pond: millpond.Pond, session: Any, *, quick: bool = True) -> None:
         self._pond = pond
         self._spark = plain_session(session, quick=quick)
         self._session = session
@@ -143,7 +146,6 @@ class Comparison:
         if quick:
             self._ours = session.newSession()
             _set(self._ours, _QUICK)
-        self._sample = sample
         self.reasons: Counter[str] = Counter()
         """Why statements went to Spark; 'small enough' where DuckDB met a value that it left to Spark."""
 
@@ -155,14 +157,15 @@ class Comparison:
         forgiving.conf.set("spark.sql.ansi.enabled", "false")
         return lazy, folding, forgiving
 
-    def verdicts(self, statements: Iterable[Statement]) -> Iterator[Verdict]:
-        """Spark works on earlier statements while millpond answers later ones."""
+    def verdicts(self, statements: Iterable[Statement], sample: float = 1.0) -> Iterator[Verdict]:
+        """Spark works on earlier statements while millpond answers later ones. `sample` is the share of the statements for Spark
+        that are run there."""
         waiting: deque[tuple[Statement, Answer, str, Future[Answer] | None]] = deque()
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for number, each in enumerate(statements):
-                mine, engine = self.ours(each.sql, skip=number * self._sample % 1 >= self._sample)
+                mine, engine = self.ours(each.sql, skip=number * sample % 1 >= sample)
                 left = isinstance(mine.error, LeftToSpark)
-                waiting.append((each, mine, engine, None if left else pool.submit(self.theirs, each.sql)))
+                waiting.append((each, mine, engine, None if left else pool.submit(self.theirs, each.for_spark)))
                 while len(waiting) > 20:
                     yield self._judged(*waiting.popleft())
             while waiting:
@@ -170,7 +173,7 @@ class Comparison:
 
     def verdict(self, each: Statement) -> Verdict:
         mine, engine = self.ours(each.sql)
-        return self._judge(each, mine, engine, self.theirs(each.sql))
+        return self._judge(each, mine, engine, self.theirs(each.for_spark))
 
     def ours(self, sql: str, *, skip: bool = False) -> tuple[Answer, str]:
         """millpond's answer, and the engine it comes from."""
@@ -206,7 +209,7 @@ class Comparison:
         verdict = judge(each, mine, engine, theirs)
         if verdict.kind.startswith("only") and any(sign in verdict.detail for sign in _DATA_ERRORS):
             for other in self._others:
-                if not judge(each, mine, engine, self.theirs(each.sql, other)).differs:
+                if not judge(each, mine, engine, self.theirs(each.for_spark, other)).differs:
                     return Verdict(each, "error in the data", engine, verdict.detail)
         return verdict
 
@@ -270,9 +273,9 @@ def main() -> int:
     counts: Counter[tuple[str, str]] = Counter()
     session = get_session("local[2]", why="statements are compared with it")
     with tempfile.TemporaryDirectory() as folder, filled_pond(Path(folder) / "pond") as pond:
-        comparison = Comparison(pond, session, sample=given.sample, quick=not given.compiled)
+        comparison = Comparison(pond, session, quick=not given.compiled)
         statements = (statement(given.seed, given.first + i) for i in range(given.count))
-        for verdict in comparison.verdicts(statements):
+        for verdict in comparison.verdicts(statements, given.sample):
             counts[verdict.kind, verdict.engine] += 1
             if sum(counts.values()) % 1000 == 0:
                 print(f"{sum(counts.values())} statements after {time.monotonic() - begin:.0f} s", file=sys.stderr)

@@ -13,7 +13,7 @@ from millpond.catalog import Catalog
 from millpond.errors import SqlError
 from millpond.query.allowed import check_allowed
 from millpond.sql import spark_functions
-from millpond.sql.dialect import Millpond
+from millpond.sql.dialect import Millpond, tokenize
 from millpond.sql.parser import parse
 from millpond.sql.rules import FUNCTIONS, VALUES
 from millpond.sql.statements import Select
@@ -33,12 +33,21 @@ def _texts() -> list[str]:
     make = Expressions(Random(1), Mix(), lambda kind, sight: "NULL", lambda sight: "TRUE")
     alone = [make.fill(text, kind, Sight(), 0) for table in TABLES for kind, texts in table.items() for text in texts]
     alone += [f"{text} OVER (ORDER BY 1)" for text in NUMBERED]
-    return [*(statement(1, number).sql for number in range(COUNT)), *(f"SELECT {text}" for text in alone)]
+    return [*(statement(1, number).for_spark for number in range(COUNT)), *(f"SELECT {text}" for text in alone)]
 
 
 def test_a_seed_and_a_number_give_one_text() -> None:
     assert [statement(7, n).sql for n in range(50)] == [statement(7, n).sql for n in range(50)]
     assert statement(7, 0).sql != statement(8, 0).sql
+
+
+def test_dress_changes_nothing_but_what_is_between_words() -> None:
+    dressed = [each for n in range(COUNT) if (each := statement(1, n)).plain]
+    assert len(dressed) > COUNT / 10
+    for each in dressed:
+        tokens = [re.sub(r"\s+", " ", token.text).lower() for token in tokenize(each.sql)]
+        plain = [re.sub(r"\s+", " ", token.text).lower() for token in tokenize(each.plain)]
+        assert tokens == plain or "/*+" in each.sql
 
 
 def test_every_function_that_spark_knows_is_generated_or_has_a_reason() -> None:
