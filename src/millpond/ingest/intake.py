@@ -77,8 +77,15 @@ _LAST = 1 << 62
 class Intake:
     """Takes offers for one table, from any thread."""
 
-    def __init__(self, table: StreamTable, clock: Clock, make_room: Callable[[StreamTable], None]) -> None:
+    def __init__(
+        self,
+        table: StreamTable,
+        clock: Clock,
+        make_room: Callable[[StreamTable], None],
+        arrived: Callable[[], None] = lambda: None,
+    ) -> None:
         self.table = table
+        self._arrived = arrived  # called when rows, or time, are there for the next tick
         self._clock = clock
         self._make_room = make_room
         self._turn = 0
@@ -291,6 +298,7 @@ class Intake:
                 rejected=self._rejected(rejects, origin, arrival) if rejects else None,
             )
         )
+        self._arrived()
 
     def _shards(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
         definition = self.table.definition

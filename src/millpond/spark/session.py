@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from millpond.errors import EngineError, JavaMissing, SparkDied
 from millpond.spark import jvm
+from millpond.spark.slots import local_settings
 from millpond.sql.translate import SPARK_SETTINGS
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def get_session(
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master(master).appName("millpond").config("spark.driver.memory", memory)
-        settings = {**_SETTINGS, **SPARK_SETTINGS}
+        settings = {**_SETTINGS, **SPARK_SETTINGS, **local_settings(master)}
         settings["spark.sql.shuffle.partitions"] = str(partitions or os.cpu_count() or 2)
         settings |= {name: size for name, parts in _PARTS.items() if (size := part_of(memory, parts)) is not None}
         for key, value in settings.items():

@@ -61,7 +61,7 @@ class Workspace(ProcessBound):
         self.local = Local(self.folder, memory=config.query_memory)
         self._lock = WriterLock(self.folder)
         self.tables = OpenTables(
-            self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room
+            self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room, self.wake
         )
         self.spark: SparkAccess = Spark(config)
         self.feeds = Feeds(self)

@@ -15,6 +15,7 @@ from millpond.errors import EngineError, JavaMissing
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 from millpond.tick.pipeline import Pipeline
+from millpond.tick.workers import Workers
 
 SOON = 40.0  # seconds; what these tests are about took up to 60
 
@@ -25,8 +26,10 @@ class Owner:
     def __init__(self) -> None:
         self.round = threading.RLock()
         self.committed = False
+        self.begun = threading.Event()
 
-    def next_tasks(self, *, force: bool) -> Sequence[Task]:
+    def next_tasks(self, *, force: bool, archive: bool) -> Sequence[Task]:
+        self.begun.set()
         task: Any = "a task"
         return [task]
 
@@ -57,9 +60,8 @@ def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     def start_query() -> bool:
         pipeline._query = query
+        pipeline._workers = Workers("127.0.0.1", "127.0.0.1")
         pipeline.ready.set()
-        (tmp_path / "run" / "ticks").mkdir(parents=True)
-        pipeline._folder = tmp_path / "run"
         return True
 
     monkeypatch.setattr(pipeline, "_start_query", start_query)
@@ -75,9 +77,7 @@ def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     waiter = threading.Thread(target=flush)
     waiter.start()
-    while not list(tmp_path.glob("run/ticks/*.tick")):  # its only tick has begun
-        assert pipeline.alive, pipeline.error
-        threading.Event().wait(0.01)
+    assert owner.begun.wait(SOON)  # its only tick
     begin = time.monotonic()
     pipeline.stop()
     waiter.join()

@@ -35,14 +35,12 @@ from millpond.table.sections import read_sections
 _MOST_SHARDS = 64  # remembered by one worker
 
 
-def run_task(task: ShardTask, name: str) -> str:
-    """Do a task; the path of its outcome, in a file of that name."""
+def run_task(task: ShardTask) -> ShardOutcome:
+    """Do a task."""
     shard = _shard_for(task)
     outcome = shard.step(task)
     shard.keep(task)
-    path = Path(task.out) / f"{name}.shard"
-    outcome.write(path)
-    return str(path)
+    return outcome
 
 
 _shards: dict[tuple[str, str, str, int], Shard] = {}
@@ -243,7 +241,7 @@ class Shard:
         self._made[name] = (query.folder, query.revision)
 
     def _load(self, task: ShardTask) -> ShardDefinitions:
-        definitions = ShardDefinitions.read(task.definitions)
+        definitions = task.definitions
         self._catalog = definitions.catalog
         self.version = task.version
         return definitions

@@ -1,0 +1,16 @@
+"""What a worker is told so that it can connect. It goes to workers inside of what Spark keeps to itself, never as an option."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """Where to connect, and the secret of the run; a shift takes so many `seconds` and has as many tasks as `slots`."""
+
+    host: str
+    port: int
+    secret: bytes = field(repr=False)
+    seconds: float
+    slots: int
