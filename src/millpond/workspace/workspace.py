@@ -33,6 +33,7 @@ from millpond.process import ProcessBound
 from millpond.query.local import Local
 from millpond.query.shelf import TableShelf
 from millpond.results.delivery import Cursor, Subscription
+from millpond.results.news import News
 from millpond.results.outlet import Outlet
 from millpond.results.triggers.supervisor import Triggers
 from millpond.standing.standing import StandingQueries
@@ -57,6 +58,7 @@ class Workspace(ProcessBound):
         self.config = config
         self.clock = clock
         self.work = threading.RLock()
+        self._catalog_seen = catalog_file.identity(self.folder)  # taken before it is read
         self.catalog = catalog_file.load(self.folder)
         self.local = Local(self.folder, memory=config.query_memory)
         self._lock = WriterLock(self.folder)
@@ -117,6 +119,7 @@ class Workspace(ProcessBound):
             return
         with self.tables.lock, disk_errors(self.folder):
             while not self._owned:
+                self._catalog_seen = catalog_file.identity(self.folder)
                 self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                 try:
                     self.tables.refresh()
@@ -129,6 +132,16 @@ class Workspace(ProcessBound):
                     if not self.tables.damaged or catalog_file.load(self.folder).version == self.catalog.version:
                         return
                 # A table may have been dropped while we opened it: look again.
+
+    def _refresh_results(self) -> None:
+        """As a reader, take in the results that came. The rest only if definitions have changed."""
+        with self.tables.lock, disk_errors(self.folder):
+            if self._owned:
+                return
+            if catalog_file.identity(self.folder) == self._catalog_seen:
+                self.network.load()
+                return
+        self.refresh()
 
     def check_open(self) -> None:
         if self._closed:
@@ -305,7 +318,10 @@ class Workspace(ProcessBound):
         cursor = self.cursor(query, after, since)
         if self._owned or not is_written(self.folder):
             self.start()
-        return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed, self._meanwhile)
+        news = News(self.folder / "results")
+        return Subscription(
+            cursor, self._refresh_results, lambda: self._owned, lambda: self._closed, self._meanwhile, news
+        )
 
     def _meanwhile(self) -> None:
         """While Spark starts, a waiting subscriber evaluates the queries here. If Spark cannot start, it gets the error."""

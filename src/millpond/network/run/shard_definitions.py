@@ -24,9 +24,7 @@ class ShardDefinitions:
     def text(self) -> str:
         """As JSON: made once, however many workers it goes to."""
         steps = {n: [q.part_of, q.combines] for n, q in self.catalog.queries.items() if q.part_of or q.combines}
-        return json.dumps(
-            {"key": self.key, "catalog": to_json(self.catalog), "steps": steps, "queries": self.queries}
-        )
+        return json.dumps({"key": self.key, "catalog": to_json(self.catalog), "steps": steps, "queries": self.queries})
 
     @classmethod
     def from_text(cls, text: str) -> ShardDefinitions:
