@@ -29,6 +29,11 @@ _lock = threading.Lock()
 _taken: dict[Any, int] = {}  # by Spark's context
 
 
+def is_local(master: str) -> bool:
+    """Whether tasks run in this process's own JVM."""
+    return _LOCAL.fullmatch(master) is not None
+
+
 def local_settings(master: str) -> dict[str, str]:
     """For a master in this process: the settings that give it room beside shifts; none for a cluster.
 

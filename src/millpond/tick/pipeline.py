@@ -26,10 +26,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from millpond.config import Config
 from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError, counted
 from millpond.network.run.task import ShardTask
-from millpond.spark.session import get_session, is_live, lost, spark_message
+from millpond.spark.session import is_live, lost, session_for, spark_message
 from millpond.spark.slots import give_back, take_slots
 from millpond.standing.work import MatchTask
 from millpond.table.work import CompactTask
@@ -44,7 +45,6 @@ _STEADY = 60.0  # seconds after which a Spark that has nothing to do counts as o
 _LOOK = 0.1  # seconds between looks at whether Spark failed or the pipeline is to stop
 _LOOK_IDLE = 1.0  # between looks at whether Spark lives while nothing is due
 _SHIFT = 60.0  # seconds
-_ABSENT = 120.0  # seconds without any worker before that is an error
 _OTHERS = (
     5.0  # seconds that the first worker is alone before ticks begin: shards would move to those that come after it
 )
@@ -107,12 +107,12 @@ class _Start:
 class Pipeline:
     """Started and stopped by the pond; `wake` and `flush` may be called from any thread."""
 
-    def __init__(self, owner: Owner, folder: Path, tick_seconds: float, master: str, memory: str) -> None:
+    def __init__(self, owner: Owner, folder: Path, config: Config) -> None:
         self._owner = owner
         self._root = folder
-        self._tick_seconds = tick_seconds
-        self._master = master
-        self._memory = memory
+        self._config = config
+        self._tick_seconds = config.tick.total_seconds()
+        self._absent = config.worker_wait.total_seconds()
         self._folder = folder
         self._wake = threading.Event()
         self._hurry = threading.Event()  # somebody waits for the next tick
@@ -157,6 +157,17 @@ class Pipeline:
         self._check_end()
         if not done:
             raise EngineError(f"archiving did not finish within {counted(round(timeout), 'second')}")
+
+    def wait(self, timeout: float) -> None:
+        """Return when Spark does the work."""
+        end = time.monotonic() + timeout
+        while not self.ready.wait(_LOOK):
+            self._check_end()
+            if time.monotonic() > end:
+                raise EngineError(
+                    f"the pipeline was not ready within {counted(round(timeout), 'second')}",
+                    detail=str(self.problem) if self.problem is not None else None,
+                )
 
     def beat(self, timeout: float = 600.0) -> None:
         """Return when a tick that began after the call is done."""
@@ -321,7 +332,7 @@ class Pipeline:
                 raise EngineError(f"a tick took longer than {_PATIENCE:.0f} seconds")
 
         assert self._workers is not None
-        return self._workers.run(tasks, check, _ABSENT)
+        return self._workers.run(tasks, check, self._absent)
 
     def _start_query(self) -> bool:
         """Start the streaming query, and Spark first if need be; False when it is no longer wanted."""
@@ -340,7 +351,7 @@ class Pipeline:
 
     def _launch(self) -> None:
         """In the thread of a start. If the pipeline has stopped meanwhile, nothing is touched any more."""
-        session = get_session(self._master, self._memory, why=_WHY)
+        session = session_for(self._config, _WHY)
         with self._making:
             if self._stopping.is_set():
                 return
@@ -348,8 +359,8 @@ class Pipeline:
             workers = self._workers
         assert workers is not None
         with contextlib.suppress(_Stopped):
-            if not workers.wait_for(1, _ABSENT, self._check_going):
-                raise workers.absent(_ABSENT)
+            if not workers.wait_for(1, self._absent, self._check_going):
+                raise workers.absent(self._absent)
             workers.wait_for(self._slots, _OTHERS, self._check_going)
 
     def _make_query(self, session: Any) -> None:
@@ -359,7 +370,8 @@ class Pipeline:
         self._folder = self._root / uuid.uuid4().hex[:8]
         make_folder(self._folder)
         self._slots = take_slots(session)
-        self._workers = workers = Workers("127.0.0.1", "127.0.0.1")
+        host = session.sparkContext.getConf().get("spark.driver.host")
+        self._workers = workers = Workers(host, self._config.driver_bind or host)
         invitation = Invitation(workers.host, workers.port, workers.secret, _SHIFT, self._slots)
         session.dataSource.register(shift_source(invitation))
         self._query = (

@@ -264,21 +264,22 @@ class Workspace(ProcessBound):
         """The pipeline, if this process has started one."""
         return self._pipeline
 
-    def start(self) -> None:
-        """Start the pipeline and the feeds, as far as they do not run."""
+    def start(self, wait: float | None = None) -> None:
+        """Start the pipeline and the feeds, as far as they do not run; with `wait`, return when Spark does the work."""
         self.own()
         with self.work:
             self._start_pipeline()
             self.feeds.start_all()
+            pipeline = self._pipeline
+        if wait is not None and pipeline is not None:
+            pipeline.wait(wait)
 
     def _start_pipeline(self) -> None:
         """Start the pipeline, if it does not run. That no Java is there, it finds in its own thread, and tells as its error."""
         with self.work:
             self.check_open()
             if self._pipeline is None or not self._pipeline.alive:
-                c = self.config
-                folder = self.folder / "run"
-                self._pipeline = Pipeline(self.rounds, folder, c.tick.total_seconds(), c.spark_master, c.spark_memory)
+                self._pipeline = Pipeline(self.rounds, self.folder / "run", self.config)
                 self._pipeline.start()
 
     def tick(self) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import millpond.tick.pipeline as pipelines
+from millpond.config import Config
 from millpond.errors import EngineError, JavaMissing
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
@@ -51,7 +53,7 @@ class Query:
 
 
 def make(owner: Owner, folder: Path) -> Pipeline:
-    return Pipeline(owner, folder / "run", 0.01, "local[1]", "1g")
+    return Pipeline(owner, folder / "run", Config(tick=timedelta(seconds=0.01), spark_master="local[1]"))
 
 
 def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +99,7 @@ def test_a_start_of_spark_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.
         started.wait()
         return object()  # anything done with it would fail
 
-    monkeypatch.setattr(pipelines, "get_session", slow)
+    monkeypatch.setattr(pipelines, "session_for", slow)
     pipeline = make(Owner(), tmp_path)
     pipeline.start()
     entered.wait()
@@ -121,7 +123,7 @@ def test_a_start_that_keeps_failing_is_tried_some_times_and_told(
         tried.append(str(pipeline.problem) if pipeline.problem else None)
         raise EngineError("Spark could not be started")
 
-    monkeypatch.setattr(pipelines, "get_session", fail)
+    monkeypatch.setattr(pipelines, "session_for", fail)
     monkeypatch.setattr(pipelines, "_LONGEST_PAUSE", 0.0)
     pipeline = make(Owner(), tmp_path)
     pipeline.start()
@@ -141,7 +143,7 @@ def test_a_missing_java_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
         tried.append(1)
         raise JavaMissing("Java 17 or newer was not found")
 
-    monkeypatch.setattr(pipelines, "get_session", fail)
+    monkeypatch.setattr(pipelines, "session_for", fail)
     pipeline = make(Owner(), tmp_path)
     pipeline.start()
     with pytest.raises(JavaMissing):
@@ -161,7 +163,7 @@ def test_results_waited_for_a_spark_that_was_started_again(tmp_path: Path, monke
         leave.wait()
         raise EngineError("Spark could not be started")
 
-    monkeypatch.setattr(pipelines, "get_session", slow)
+    monkeypatch.setattr(pipelines, "session_for", slow)
     pipeline = make(Ticking(), tmp_path)
     pipeline._since = time.monotonic()  # it has run before
     pipeline.start()
