@@ -34,7 +34,7 @@ from millpond.spark.session import is_live, lost, session_for, spark_message
 from millpond.spark.slots import give_back, take_slots
 from millpond.standing.work import MatchTask
 from millpond.table.work import CompactTask
-from millpond.tick.invitation import Invitation
+from millpond.tick.invitation import SERVED, Invitation
 from millpond.tick.task_result import TaskResult, Work
 from millpond.tick.workers import Workers
 
@@ -364,7 +364,9 @@ class Pipeline:
             workers.wait_for(self._slots, _OTHERS, self._check_going)
 
     def _make_query(self, session: Any) -> None:
-        from millpond.tick.source import FORMAT, shift_source
+        from pyspark.sql import functions
+
+        from millpond.tick.source import format_of, shift_source
 
         self._session = session
         self._folder = self._root / uuid.uuid4().hex[:8]
@@ -372,11 +374,12 @@ class Pipeline:
         self._slots = take_slots(session)
         host = session.sparkContext.getConf().get("spark.driver.host")
         self._workers = workers = Workers(host, self._config.driver_bind or host)
-        invitation = Invitation(workers.host, workers.port, workers.secret, _SHIFT, self._slots)
+        invitation = Invitation(self._folder.name, workers.host, workers.port, workers.secret, _SHIFT, self._slots)
         session.dataSource.register(shift_source(invitation))
         self._query = (
-            session.readStream.format(FORMAT)
+            session.readStream.format(format_of(invitation))
             .load()
+            .observe("shift", *(functions.sum(c).alias(c) for c in SERVED))
             .writeStream.format("noop")
             .queryName(f"millpond {self._root.parent.name} {self._folder.name}")
             .option("checkpointLocation", str(self._folder / "checkpoint"))

@@ -17,7 +17,6 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from millpond.tick.invitation import Invitation
 
-FORMAT = "millpond_shifts"
 SCHEMA = "worker string, ticks bigint, tasks bigint, rows bigint, results bigint, seconds double"
 _ARROW = pa.schema(
     [
@@ -65,13 +64,18 @@ class ShiftReader(DataSourceStreamReader):
         """A shift is over: nothing is kept of it."""
 
 
+def format_of(invitation: Invitation) -> str:
+    """The name of the source: each run has its own, because ponds of a process share a session."""
+    return f"millpond_shifts_{invitation.name}"
+
+
 def shift_source(invitation: Invitation) -> type[DataSource]:
     """The source whose tasks follow an invitation."""
 
     class ShiftSource(DataSource):
         @classmethod
         def name(cls) -> str:
-            return FORMAT
+            return format_of(invitation)
 
         def schema(self) -> str:
             return SCHEMA

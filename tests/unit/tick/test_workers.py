@@ -188,7 +188,7 @@ def test_answers_of_a_tick_that_was_left_are_not_taken_for_others(workers: Worke
 
 
 def invitation(workers: Workers, seconds: float) -> Invitation:
-    return Invitation(workers.host, workers.port, workers.secret, seconds, 1)
+    return Invitation("run", workers.host, workers.port, workers.secret, seconds, 1)
 
 
 def test_a_connection_outlives_its_shift(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
