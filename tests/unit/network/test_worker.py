@@ -202,3 +202,28 @@ def test_history_of_a_shard_reads_the_files_of_that_shard_only(db: Pond) -> None
         assert 0 < snapshot.version.rows < 8 * 5
         past.close()
     everything.close()
+
+
+def test_what_a_worker_remembers_is_bounded_by_bytes_and_not_by_shards(tmp_path: Path) -> None:
+    """Of 66 shards every one was filled from history at every tick."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE p (k INT, t BIGINT) TIMESTAMP BY t SHARD BY k WITH (shards = 66)")
+        db.sql("CREATE CONTINUOUS QUERY n AS SELECT k, COUNT(*) AS n FROM p [INTERVAL 9] GROUP BY k SAMPLE INTERVAL 1")
+        filled = []
+        for t in range(3):
+            db.append("p", [(k, t) for k in range(200)])
+            db.tick()
+            filled.append(list(shards._shards.values()))
+        assert len(filled[2]) == 66
+        assert filled[1] == filled[2]
+        sizes = [shard.bytes for shard in filled[2]]
+        assert all(sizes)
+        shards._let_go_of_oldest(sum(sizes[-3:]))
+        assert list(shards._shards.values()) == filled[2][-3:]
+        shards._let_go_of_oldest(0)
+        assert list(shards._shards.values()) == filled[2][-1:]
+        before = db.resume("n", after=-1).fetch().position
+        db.append("p", [(k, 3) for k in range(200)])
+        db.append("p", [(0, 9)])
+        db.tick()
+        assert db.resume("n", after=before).fetch().rows()[0][1] > 1, "windows are filled again"
