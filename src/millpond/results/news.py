@@ -6,6 +6,7 @@ elsewhere, and where the folder cannot be watched, it looks at that time every f
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -19,8 +20,9 @@ _ABSENT = 0.05  # while there is no folder yet
 
 
 def ring(folder: Path) -> None:
-    """As the writer: wake whoever waits."""
-    os.utime(folder)
+    """As the writer: wake whoever waits. What is durable is durable, also where the folder's time cannot be set."""
+    with contextlib.suppress(OSError):
+        os.utime(folder)
 
 
 class News:

@@ -195,6 +195,9 @@ class Pipeline:
         self._stopping.set()
         self._hurry.set()
         self._wake.set()
+        workers = self._workers
+        if workers is not None:
+            workers.close()
         with self._idle:
             self._idle.notify_all()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:

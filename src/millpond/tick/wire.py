@@ -34,6 +34,7 @@ _PROOF = 32
 _MOST_HEAD = 256 << 20
 _MOST_BODIES = 16 << 30
 _PATIENCE = 10.0  # seconds for a handshake
+_MOMENT = 0.5  # seconds for a farewell
 
 Body = bytes | memoryview
 
@@ -72,8 +73,14 @@ class Channel:
         """Whether something comes within that time; also the end of the connection."""
         return bool(select.select([self._socket], [], [], seconds)[0])
 
-    def close(self) -> None:
-        """From any thread: whoever receives gets an EOFError."""
+    def close(self, farewell: Mapping[str, Any] | None = None) -> None:
+        """From any thread: whoever receives gets an EOFError, and before it the farewell, unless something is being sent now."""
+        if farewell is not None and self._sending.acquire(blocking=False):
+            text = json.dumps(farewell).encode()
+            with contextlib.suppress(OSError):
+                self._socket.settimeout(_MOMENT)  # a worker that does not read does not keep us
+                self._socket.sendall(_FRAME.pack(len(text), 0) + text)
+            self._sending.release()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

@@ -12,7 +12,6 @@ Each connection has at most two tasks under way, so neither side sends more than
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import queue
 import secrets
@@ -21,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -70,6 +69,7 @@ class _Event:
     what: str  # joined, lost or a frame's "is"
     head: Head = field(default_factory=dict)
     result: TaskResult | None = None
+    place: int = -1  # of the task that was answered, if it is of the tick under way
 
 
 class Workers:
@@ -102,9 +102,7 @@ class Workers:
             channels = list(self._channels)
         self._listener.close()
         for channel in channels:
-            with contextlib.suppress(OSError):
-                channel.send({"do": "end"})
-            channel.close()
+            channel.close({"do": "end"})
 
     # -- connections ------------------------------------------------------------------------------------------------
 
@@ -119,6 +117,7 @@ class Workers:
     def _serve(self, sock: socket.socket) -> None:
         """Let a worker in, and receive from it."""
         worker: _Worker | None = None
+        channel: Channel | None = None
         try:
             channel = accept(sock, self.secret)
             with self._lock:
@@ -150,9 +149,10 @@ class Workers:
                 )
         finally:
             sock.close()
+            with self._lock:
+                if channel is not None:
+                    self._channels.discard(channel)
             if worker is not None:
-                with self._lock:
-                    self._channels.discard(worker.channel)
                 self._events.put(_Event(worker, "lost"))
 
     def wait_for(self, count: int, seconds: float, check: Callable[[], None]) -> int:
@@ -171,8 +171,11 @@ class Workers:
             return None
         if event.what == "joined":
             self._known.append(event.worker)
-        elif event.what == "lost" and event.worker in self._known:
-            self._known.remove(event.worker)
+        elif event.what == "lost":
+            if event.worker in self._known:
+                self._known.remove(event.worker)
+        else:
+            event = replace(event, place=event.worker.underway.pop(event.head["id"], -1))
         return event
 
     # -- a tick -----------------------------------------------------------------------------------------------------
@@ -294,7 +297,7 @@ class _Tick:
                 (self._unassigned if isinstance(self._tasks[place], ShardTask) else self._anyone).append(place)
             self.assign()
             return
-        place = worker.underway.pop(event.head["id"], -1)
+        place = event.place
         if place < 0:
             return
         task = self._tasks[place]

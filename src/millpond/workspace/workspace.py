@@ -12,6 +12,7 @@ the first change, never to read.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from pathlib import Path
@@ -139,8 +140,9 @@ class Workspace(ProcessBound):
             if self._owned:
                 return
             if catalog_file.identity(self.folder) == self._catalog_seen:
-                self.network.load()
-                return
+                with contextlib.suppress(OSError):  # a query may just have been dropped
+                    self.network.load()
+                    return
         self.refresh()
 
     def check_open(self) -> None:

@@ -187,6 +187,30 @@ def test_answers_of_a_tick_that_was_left_are_not_taken_for_others(workers: Worke
     assert owners(workers.run([shard(0, "a", 7)], fine, SOON)) == ["tick 7"]
 
 
+def test_answers_that_come_between_ticks_free_their_worker(workers: Workers) -> None:
+    """Two that were not taken note of, and the worker got no task any more."""
+    go = threading.Event()
+
+    def slow(head: dict[str, Any]) -> TaskResult:
+        go.wait(SOON)
+        return outcome("a", head["shard"])
+
+    fake = Fake(workers, "a", slow)
+    there(workers, 1)
+
+    def leave() -> None:
+        raise MillpondError("stop")
+
+    with pytest.raises(MillpondError, match="stop"):
+        workers.run([shard(0), shard(1)], leave, SOON)
+    go.set()
+    end = time.monotonic() + SOON
+    while len(fake.seen) < 2 or workers._events.qsize() < 2:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert owners(workers.run([shard(0), shard(1)], fine, SOON)) == ["a", "a"]
+
+
 def invitation(workers: Workers, seconds: float) -> Invitation:
     return Invitation("run", workers.host, workers.port, workers.secret, seconds, 1)
 

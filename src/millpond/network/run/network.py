@@ -35,6 +35,7 @@ from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import both_folders
+from millpond.network.run import tick_plan
 from millpond.network.run.commit import Commit, EvaluatedTick, decide, evaluate
 from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
@@ -89,6 +90,7 @@ class Network:
         self._definitions = DefinitionVersions()
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
         self._checkpoints = checkpoints.Scribe(self._shards_folder, WHOLE)
+        self._checkpoint_begun: float | None = None  # when the last ones were
         self._last_results = last_result.LastResults(host.folder)
         self._quiet = QuietTables(host.clock)
 
@@ -272,10 +274,19 @@ class Network:
         with self.host.work:
             self._update_definitions()
             plan = plan_tick(
-                self.host, self._running, self._recent, self._definitions.newest, self._shards_folder, self._owners
-            )
+                self.host, self._running, self._recent, self._definitions.newest, self._shards_folder, self._owners,
+                checkpoint=self._checkpoint_due(),
+            )  # fmt: skip
+            if plan is not None and plan.checkpoint:
+                self._checkpoint_begun = self.host.clock.monotonic()
         self.ticks.mark("plan")
         return plan
+
+    def _checkpoint_due(self) -> bool:
+        """Whether to begin checkpoints with the next tick: not at each of many that follow each other in milliseconds."""
+        begun, now = self._checkpoint_begun, self.host.clock.monotonic()
+        many = (self._running.draft.tick + 1) % tick_plan.CHECKPOINT_TICKS == 0
+        return many and (begun is None or now - begun >= tick_plan.CHECKPOINT_PAUSE)
 
     def _update_definitions(self) -> None:
         """Make sure that workers are told the queries of the shards in their present version."""

@@ -21,7 +21,8 @@ from millpond.network.run.task import ShardTask, worker_name
 from millpond.table.log import Frame
 from millpond.table.sections import sections_of
 
-CHECKPOINT_TICKS = 120  # between checkpoints of windows
+CHECKPOINT_TICKS = 120  # between checkpoints of windows, at least, and
+CHECKPOINT_PAUSE = 120.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,13 @@ def plan_tick(
     definitions: Mapping[str, ShardDefinitions],
     out: Path,
     owners: Mapping[tuple[str, int], str],
+    *,
+    checkpoint: bool,
 ) -> TickPlan | None:
     """The next tick, or None if there is nothing to evaluate.
 
     `definitions` has the queries of a table's shards, `out` is where checkpoints go, `owners` tells the worker that had a shard
-    last.
+    last; `checkpoint`, whether to begin checkpoints of windows.
     """
     if running.whole is None or not running.steps:
         return None
@@ -65,7 +68,6 @@ def plan_tick(
         after[folder] = Seen(end, now if now is not None else seen.watermark)
     if before == after and not running.whole.behind():
         return None
-    checkpoint = (running.draft.tick + 1) % CHECKPOINT_TICKS == 0
     tasks: list[ShardTask] = []
     for name in sorted(set(running.placed.values())):
         folder = host.stream(name).definition.folder
