@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,15 @@ def save(catalog: Catalog, pond: Path) -> None:
     reach("catalog.before_save")
     write_sealed(pond / FILE, to_json(replace(catalog, functions=durable)))
     reach("catalog.after_save")
+
+
+def identity(pond: Path) -> tuple[int, ...] | None:
+    """What changes whenever the catalog of a pond does: it is replaced as a whole."""
+    try:
+        found = os.stat(pond / FILE)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def load(pond: Path) -> Catalog:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 
@@ -22,11 +23,15 @@ class Config:
 
     block_rows      rows of a shard that make a block worth archiving: four slices, 15 to 25 MB for eight integers
     block_age       a block is archived after this time even if it is small
-    tick            how often the pipeline looks for work
+    tick            how long the pipeline waits at most before it looks for work; it begins at once when time moves on in a table
     tail_bytes      bound on the tail of a table in memory; intake waits (or fails without a pipeline) beyond it
     large_rows      a one-time query that must read more rows than this goes to Spark
     spark_master    where Spark runs
     spark_memory    heap of the Spark driver
+    spark_conf      settings of Spark by name: a dict, or text such as 'spark.executor.memory=4g spark.ui.enabled=true'
+    driver_host     the address at which Spark's executors reach this process; 127.0.0.1 in local mode, else what Spark finds
+    driver_bind     the address on which this process listens for them; driver_host unless told
+    worker_wait     how long the pipeline waits for a first worker of Spark before it fails
     segment_bytes   size at which a new file of the intake log is begun; archived rows are freed by whole files
     shards          parts a table's rows are split into when it does not say; 0 means one per core, at most 8
     auto_archive    start the pipeline by itself once a table's tail holds a block for every shard
@@ -53,6 +58,10 @@ class Config:
     large_rows: int = 200_000_000
     spark_master: str = "local[*]"
     spark_memory: str = "1g"
+    spark_conf: tuple[tuple[str, str], ...] = ()
+    driver_host: str = ""
+    driver_bind: str = ""
+    worker_wait: timedelta = timedelta(seconds=120)
     segment_bytes: int = 64 << 20
     shards: int = 0
     auto_archive: bool = True
@@ -77,6 +86,13 @@ class Config:
                 raise CatalogError(
                     f"setting {name} cannot be {getattr(self, name)}",
                     hint=f"Use at least {LEAST_MEMORY:,} bytes, or 0 for half of the machine's memory.",
+                )
+        if self.worker_wait <= timedelta(0):
+            raise CatalogError(f"setting worker_wait cannot be {self.worker_wait}", hint="Use some minutes.")
+        for name, _ in self.spark_conf:
+            if not name.startswith("spark."):
+                raise CatalogError(
+                    f'setting spark_conf cannot have "{name}"', hint='Names of settings of Spark begin with "spark.".'
                 )
         if not 0 <= self.shards <= MOST_SHARDS:
             raise CatalogError(
@@ -116,6 +132,8 @@ def load_config(**given: object) -> Config:
 
 def _typed(name: str, value: object) -> object:
     wanted = type(getattr(Config, name))
+    if wanted is tuple:
+        return _settings(name, value)
     if isinstance(value, wanted):
         return value
     try:
@@ -126,3 +144,18 @@ def _typed(name: str, value: object) -> object:
         return wanted(value)
     except (TypeError, ValueError, KeyError) as error:
         raise CatalogError(f'setting {name} cannot be "{value}"', hint=f"It is a {wanted.__name__}.") from error
+
+
+def _settings(name: str, value: object) -> tuple[tuple[str, str], ...]:
+    """Settings of Spark from a mapping, or from text with a `name=value` for each, between spaces."""
+    if isinstance(value, str):
+        pairs = [word.partition("=") for word in value.split()]
+        if not all(equals for _, equals, _ in pairs):
+            raise CatalogError(
+                f'setting {name} cannot be "{value}"', hint="Write name=value, with spaces between them."
+            )
+        value = {key: text for key, _, text in pairs}
+    if not isinstance(value, Mapping):
+        raise CatalogError(f'setting {name} cannot be "{value}"', hint="It is a dict of names and values.")
+    words = {True: "true", False: "false"}
+    return tuple((str(k), words[v] if isinstance(v, bool) else str(v)) for k, v in value.items())

@@ -343,10 +343,15 @@ class Pond(ProcessBound):
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Start the pipeline (Spark) and the feeds in the background. Returns at once."""
+    def start(self, wait: bool = False, timeout: float = 300.0) -> None:
+        """Start the pipeline (Spark) and the feeds in the background.
+
+        Returns at once: Spark takes ten seconds to a minute, in which rows are accepted, one-time queries answered, and
+        continuous ones evaluated for whoever subscribes or calls `tick`. With `wait=True` it returns when Spark does the work,
+        and raises what went wrong if it cannot; `db.status()["pipeline"]["state"]` is `running` then.
+        """
         self._workspace.check_open()
-        self._workspace.start()
+        self._workspace.start(timeout if wait else None)
 
     def archive(self, timeout: float = 600.0) -> None:
         """Move everything accepted so far into the archive now: through the pipeline if it runs, else in this process."""

@@ -11,8 +11,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import millpond
 from millpond.spark import session
@@ -162,21 +163,40 @@ def busy(folder: Path) -> None:
     wait_until(lambda: stream.state == "running", "Spark runs after it was killed while starting")
     stream.check()
 
-    def in_a_tick(who: Callable[[Path], int]) -> None:
-        def claims() -> set[Path]:
-            return set(folder.glob("run/*/ticks/*.claims/begun-*"))  # links to nowhere: only a pattern finds them
+    def connected() -> list[Any]:
+        pipeline = stream.db._workspace.pipeline
+        assert pipeline is not None
+        return [] if pipeline._workers is None else list(pipeline._workers._known)
 
-        before = claims()
+    @contextlib.contextmanager
+    def in_a_tick() -> Iterator[int]:
+        """A worker in the middle of a tick, which it does not go on with."""
+        wait_until(lambda: len(connected()) == 2, "both workers are connected")
+        worker = connected()[0]
+        process = int(worker.name.rpartition("-")[2])
+        os.kill(process, signal.SIGSTOP)
         stream.push(2000)
-        wait_until(lambda: claims() - before, "a tick has begun")
-        kill(who((claims() - before).pop()))
-        stream.push()
-        wait_until(lambda: stream.state != "running", "the death is noticed")
-        wait_until(lambda: stream.state == "running", "it goes on")
-        stream.check()
+        wait_until(lambda: worker.underway, "a tick has begun")
+        yield process
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGCONT)
 
-    in_a_tick(lambda _: jvm())
-    in_a_tick(lambda claim: int(os.readlink(claim).rpartition("-")[2]))  # the worker that made it
+    with in_a_tick():
+        kill(jvm())
+    stream.push()
+    wait_until(lambda: stream.state != "running", "the death is noticed")
+    wait_until(lambda: stream.state == "running", "it goes on")
+    stream.check()
+    ran = jvm()
+    with in_a_tick() as worker:
+        kill(worker)
+    stream.push()
+    stream.check()  # the other worker has done what this one was to do
+    assert stream.state == "running"
+    wait_until(lambda: len(connected()) == 2, "Spark has given its place to another")
+    stream.push()
+    stream.check()
+    assert jvm() == ran, "the death of a worker has ended Spark"
     stream.db.archive()
     stream.check()
 

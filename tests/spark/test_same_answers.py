@@ -268,10 +268,9 @@ def test_a_task_that_fails_is_run_again(traffic: millpond.Pond) -> None:
     archive = traffic._workspace.stream("r").rows.folder
     obstacle = archive / "c0"
     obstacle.write_text("in the way")
-    first_run = pipeline._run
     traffic.append("r", rows(0, 3000))
     before = totals(traffic)
-    wait_until(lambda: pipeline._query is None or pipeline._run != first_run)
+    wait_until(lambda: pipeline.problem is not None)
     assert totals(traffic) == before
     obstacle.unlink()
     traffic.archive()

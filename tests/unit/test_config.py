@@ -49,3 +49,22 @@ def test_messages(settings: dict[str, object], message: str) -> None:
     with pytest.raises(CatalogError) as caught:
         load_config(**settings)
     assert str(caught.value) == message.format(names=", ".join(Config.__dataclass_fields__))
+
+
+def test_settings_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"spark.executor.memory": "4g", "spark.ui.enabled": True, "spark.task.cpus": 1}
+    wanted = (("spark.executor.memory", "4g"), ("spark.ui.enabled", "true"), ("spark.task.cpus", "1"))
+    assert load_config(spark_conf=given).spark_conf == wanted
+    monkeypatch.setenv("MILLPOND_SPARK_CONF", "spark.executor.memory=4g  spark.ui.enabled=true spark.task.cpus=1")
+    assert load_config().spark_conf == wanted
+    with pytest.raises(CatalogError, match=r'setting spark_conf cannot have "executor\.memory"'):
+        load_config(spark_conf={"executor.memory": "4g"})
+    with pytest.raises(CatalogError, match="Write name=value, with spaces between them"):
+        load_config(spark_conf="spark.ui.enabled")
+    with pytest.raises(CatalogError, match="It is a dict of names and values"):
+        load_config(spark_conf=7)
+
+
+def test_a_worker_is_waited_for_some_time() -> None:
+    with pytest.raises(CatalogError, match="setting worker_wait cannot be 0:00:00"):
+        load_config(worker_wait="0s")

@@ -77,8 +77,15 @@ _LAST = 1 << 62
 class Intake:
     """Takes offers for one table, from any thread."""
 
-    def __init__(self, table: StreamTable, clock: Clock, make_room: Callable[[StreamTable], None]) -> None:
+    def __init__(
+        self,
+        table: StreamTable,
+        clock: Clock,
+        make_room: Callable[[StreamTable], None],
+        arrived: Callable[[], None] = lambda: None,
+    ) -> None:
         self.table = table
+        self._arrived = arrived  # called when time has moved: only then can a query have something to send
         self._clock = clock
         self._make_room = make_room
         self._turn = 0
@@ -258,7 +265,7 @@ class Intake:
         arrival: int,
         heartbeat: int | None = None,
     ) -> None:
-        table = self.table
+        table, before = self.table, self.table.now
         state = table.state
         highest = state.highest
         shards: list[tuple[int, pa.RecordBatch]] = []
@@ -291,6 +298,8 @@ class Intake:
                 rejected=self._rejected(rejects, origin, arrival) if rejects else None,
             )
         )
+        if table.now != before:
+            self._arrived()
 
     def _shards(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
         definition = self.table.definition

@@ -14,10 +14,10 @@ import pyarrow as pa
 from millpond.errors import ResultsGone
 from millpond.process import ProcessBound
 from millpond.result import Result
+from millpond.results.news import News
 from millpond.results.outlet import Outlet
 from millpond.schema import SEQ
 
-_POLL = 0.05  # seconds between looks at the log of another process
 _WAIT = 0.5
 _BATCH = 131_072  # rows handed out at a time
 
@@ -81,8 +81,10 @@ class Subscription(ProcessBound):
         owned: Callable[[], bool],
         ended: Callable[[], bool],
         meanwhile: Callable[[], None],
+        news: News,
     ) -> None:
         self._cursor = cursor
+        self._news = news  # of results that another process writes
         self._meanwhile = meanwhile  # what the owner does while he waits
         self._refresh = refresh
         self._owned = owned
@@ -105,6 +107,7 @@ class Subscription(ProcessBound):
             if self._owned():
                 self._meanwhile()
             else:
+                self._news.clear()
                 self._refresh()
             batch = self._cursor.take(_BATCH)
             if len(batch):
@@ -116,7 +119,7 @@ class Subscription(ProcessBound):
             if self._owned():
                 outlet.wait(batch.position + 1, left)
             else:
-                time.sleep(min(_POLL, left))
+                self._news.wait(left)
         return None
 
     def close(self) -> None:

@@ -39,6 +39,7 @@ from millpond.arrow import from_ipc, to_ipc
 from millpond.durable import disk_errors, make_folder, sync_folder
 from millpond.errors import CorruptBlock
 from millpond.failpoints import reach
+from millpond.results.news import ring
 
 _MAGIC = b"MPRF"
 _HEAD = struct.Struct("<4sIII")
@@ -192,6 +193,7 @@ class ResultLog:
         name = f"{self._number:012d}.results"
         self._read[name] = self._end
         self._note(name, frame)
+        ring(self.folder)
 
     def _note_end(self, *, sync: bool = False) -> None:
         self._anchor.note(frame=self._serial, total=self._total, first=self._first, last=self._number, sync=sync)

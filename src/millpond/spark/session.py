@@ -19,18 +19,22 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from millpond.errors import EngineError, JavaMissing, SparkDied
+from millpond.config import Config
+from millpond.errors import CatalogError, EngineError, JavaMissing, SparkDied
 from millpond.spark import jvm
+from millpond.spark.slots import is_local, local_settings
 from millpond.sql.translate import SPARK_SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+_LOOPBACK = "127.0.0.1"
 _LAST_MOMENT = 2.0  # seconds that a dying JVM may need after its connections were closed
 _lock = threading.Lock()
 _session: SparkSession | None = None
@@ -40,9 +44,6 @@ _log = logging.getLogger("millpond.spark")
 _SETTINGS = {
     # A console nobody asked for costs memory and opens a port.
     "spark.ui.enabled": "false",
-    # Loopback only: an embedded Spark must not be reachable from outside.
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     # Ticks are many and small; re-planning each shuffle costs more than it finds.
     "spark.sql.adaptive.enabled": "false",
     # Two log writes a tick: 115 ms by default, 31 ms with this manager and process launch (measured).
@@ -157,12 +158,27 @@ def _is_answer(error: BaseException) -> bool:
     return type(error).__module__.startswith("pyspark.errors") or type(error).__name__ == "Py4JJavaError"
 
 
+def session_for(config: Config, why: str) -> SparkSession:
+    """The process's session as a pond's settings want it; see `get_session`."""
+    c = config
+    return get_session(
+        c.spark_master, c.spark_memory, why=why, conf=dict(c.spark_conf), host=c.driver_host, bind=c.driver_bind
+    )
+
+
 def get_session(
-    master: str = "local[*]", memory: str = "1g", partitions: int | None = None, *, why: str = "it is asked for"
+    master: str = "local[*]",
+    memory: str = "1g",
+    *,
+    why: str = "it is asked for",
+    conf: Mapping[str, str] = MappingProxyType({}),
+    host: str = "",
+    bind: str = "",
 ) -> SparkSession:
     """The process's session, started now if there is none. A later call gets the same one, whatever it asks for.
 
-    `why` completes the sentence that is logged before the start, for whoever waits for it.
+    `why` completes the sentence that is logged before the start, for whoever waits for it. `conf` are settings of Spark; those on
+    which answers depend are ours.
     """
     global _session
     with _lock:
@@ -170,9 +186,11 @@ def get_session(
             return _session
         _clear()
         find_java()
+        settings = _settings(master, memory, conf, host, bind)
         _log.info("starting Spark, because %s; some seconds to a minute", why)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        if is_local(master):
+            os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
         # Workers must find this very package, also when it runs from a source tree.
         here = str(Path(__file__).resolve().parents[2])
         paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
@@ -181,9 +199,6 @@ def get_session(
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master(master).appName("millpond").config("spark.driver.memory", memory)
-        settings = {**_SETTINGS, **SPARK_SETTINGS}
-        settings["spark.sql.shuffle.partitions"] = str(partitions or os.cpu_count() or 2)
-        settings |= {name: size for name, parts in _PARTS.items() if (size := part_of(memory, parts)) is not None}
         for key, value in settings.items():
             builder = builder.config(key, value)
         before = signal.getsignal(signal.SIGINT)
@@ -208,6 +223,25 @@ def get_session(
         _keep_handler(before)
         _session = started
         return _session
+
+
+def _settings(master: str, memory: str, conf: Mapping[str, str], host: str, bind: str) -> dict[str, str]:
+    ours = sorted(conf.keys() & SPARK_SETTINGS.keys())
+    if ours:
+        raise CatalogError(
+            f'setting spark_conf cannot have "{ours[0]}"',
+            detail="Answers depend on it: with another value Spark and the embedded engine would differ.",
+        )
+    settings = {**_SETTINGS, **local_settings(master)}
+    settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
+    settings |= {name: size for name, parts in _PARTS.items() if (size := part_of(memory, parts)) is not None}
+    if is_local(master):  # loopback only: an embedded Spark must not be reachable from outside
+        host, bind = host or _LOOPBACK, bind or host or _LOOPBACK
+    if host:
+        settings["spark.driver.host"] = host
+    if bind or host:
+        settings["spark.driver.bindAddress"] = bind or host
+    return {**settings, **conf, **SPARK_SETTINGS}
 
 
 def _clear() -> None:

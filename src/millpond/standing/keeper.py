@@ -14,7 +14,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -295,7 +294,7 @@ class KeptTable:
             self._publish(prefix.position, prefix.now)
             return True
 
-    def plan(self, table: StreamTable, out: Path) -> MatchPlan | None:
+    def plan(self, table: StreamTable) -> MatchPlan | None:
         """What workers have to do so that the rows accepted so far meet the entries; None if that is done best here, at once."""
         with self.lock, table.lock:
             self._dropped.clear()
@@ -307,9 +306,7 @@ class KeptTable:
             columns = tuple((c.name, str(c.type)) for c in self.columns)
             files = self._files.current()
         shards = range(table.definition.shards)
-        tasks = [
-            MatchTask(columns, files, sections_of(frames, shard), low, prefix.position, str(out)) for shard in shards
-        ]
+        tasks = [MatchTask(columns, files, sections_of(frames, shard), low, prefix.position) for shard in shards]
         return MatchPlan(self, prefix, tuple(task for task in tasks if task.sections), self._next)
 
     def take_matched(self, plan: MatchPlan, matched: Iterable[Matched]) -> bool:

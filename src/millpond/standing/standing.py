@@ -224,7 +224,7 @@ class StandingQueries:
         """As a part of a tick of the pipeline: what workers have to match. What is little is matched here, at once."""
         plans = []
         for kept, table in self._open():
-            plan = kept.plan(table, self._run_folder)
+            plan = kept.plan(table)
             if plan is None:
                 self._take_in(kept, table)
             else:
@@ -233,11 +233,11 @@ class StandingQueries:
             self._settle()
         return plans
 
-    def finish(self, plans: Sequence[MatchPlan], paths: Sequence[str]) -> None:
+    def finish(self, plans: Sequence[MatchPlan], results: Sequence[Matched]) -> None:
         """What the tasks of some plans found, in their order."""
-        found = iter(paths)
+        found = iter(results)
         for plan in plans:
-            matched = [Matched.read(next(found)) for _ in plan.tasks]
+            matched = [next(found) for _ in plan.tasks]
             if plan.table.alive:
                 self._check(plan.table, plan.table.take_matched(plan, matched))
                 plan.table.expire(plan.prefix.now)

@@ -3,13 +3,12 @@
 A worker holds the index of a table in memory. It is told by files which entries came and went: each file is a change after the
 one before it, and a task names all of them, so a worker that knows some reads the others, and one that knows nothing, all.
 
-Invariant. What a task gives depends on the task alone. A task only creates a file nobody refers to, so it can be run again.
+Invariant. What a task gives depends on the task alone, so it can be run again.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,16 +50,13 @@ class MatchTask:
     sections: tuple[FrameSection, ...]
     low: int
     high: int
-    out: str
 
-    def run(self, name: str) -> str:
-        """Do it; the path of what was found, in a file of that name."""
+    def run(self) -> Matched:
+        """Do it."""
         columns = Schema(tuple(Column(name, DataType.parse(kind)) for name, kind in self.columns))
         rows = read_sections(self.sections, self.low, self.high, arrow_schema(with_seq(columns)))
         found = _index_for(columns, self.entries).match(Columns(Batch(rows)))
-        path = Path(self.out) / f"{name}.matches"
-        Matched(integers(rows.column(SEQ)), found).write(path)
-        return str(path)
+        return Matched(integers(rows.column(SEQ)), found)
 
 
 @dataclass(frozen=True)
@@ -70,16 +66,13 @@ class Matched:
     seqs: npt.NDArray[np.int64]
     matches: Matches
 
-    def write(self, path: Path) -> None:
-        with disk_errors(path):
-            count = len(self.seqs).to_bytes(8, "little")
-            path.write_bytes(count + self.seqs.astype("<i8").tobytes() + self.matches.to_bytes())
+    def to_bytes(self) -> bytes:
+        """As it goes from process to process."""
+        return len(self.seqs).to_bytes(8, "little") + self.seqs.astype("<i8").tobytes() + self.matches.to_bytes()
 
     @classmethod
-    def read(cls, path: str) -> Matched:
-        """What a worker wrote; the file is not needed any more."""
-        data = memoryview(Path(path).read_bytes())
-        os.unlink(path)
+    def from_bytes(cls, data: memoryview) -> Matched:
+        """What `to_bytes` made."""
         end = 8 + 8 * int.from_bytes(data[:8], "little")
         return cls(np.frombuffer(data[8:end], dtype="<i8"), Matches.from_bytes(data[end:]))
 

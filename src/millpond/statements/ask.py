@@ -126,13 +126,13 @@ def _on_spark(workspace: Workspace, plan: Plan, reason: str = "") -> pa.Table:
     if plan.bound.functions:
         raise only_here(plan.bound, reason)
     from millpond.query.on_spark import run_on_spark
-    from millpond.spark.session import get_session
+    from millpond.spark.session import session_for
 
     why = reason or plan.reason
     why = "the setting engine says so" if why == "asked for" else why
     deadline = deadline_of(workspace)
     with deadline.paused():  # the time in which Spark starts is not the query's
-        session = get_session(workspace.config.spark_master, workspace.config.spark_memory, why=why)
+        session = session_for(workspace.config, why)
     return run_on_spark(plan, session, deadline)
 
 

@@ -30,6 +30,8 @@ def settings(reading: Reading) -> Iterator[Row]:
 def _text(value: object) -> str:
     if isinstance(value, timedelta):
         return describe(value)
+    if isinstance(value, tuple):
+        return " ".join(f"{name}={text}" for name, text in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,18 +1,21 @@
-"""The pipeline: a thread that plans a tick, hands it to the streaming query, and commits what comes back.
+"""The pipeline: a thread that plans a tick, has its tasks done by workers, and commits what comes back.
 
-One streaming query serves the whole pond, however many tables and continuous queries it has. The pond's round is held from
-plan to commit, so whoever else rewrites the archive (an UPDATE, say) waits for the end of the tick; who changes definitions
-does not.
+One streaming query serves the whole pond, however many tables and continuous queries it has. Its micro-batches are shifts:
+their tasks connect to this process and serve ticks; see `shift.py`. A tick begins when rows are there. After each the pipeline
+rests for as long as the tick took, so that under load ticks grow by themselves. The pond's round is held from plan to commit,
+so whoever else rewrites the archive (an UPDATE, say) waits for the end of the tick; who changes definitions does not.
 
-If Spark fails, the tick's results are discarded: nothing was committed, its files are strays, and the rows are still in
-the log. The query is started again, a few times with growing pauses, then the pipeline stops with the error. The same goes
-for a JVM that dies, while a tick runs, between ticks, or while it starts: Spark is started again first. That takes ten seconds
-to a minute, in which ticks are evaluated here, so that results do not wait; only archiving does. `problem` says what is wrong
-until a tick has succeeded on Spark.
+If a task or a commit fails, the tick's results are discarded: nothing was committed, its files are strays, and the rows are
+still in the log. The tick is tried again, a few times with growing pauses, then the pipeline stops with the error. A worker that
+ends gives its tasks to others, and nobody notices. If the streaming query ends, it is started again. The same goes for a JVM
+that dies, while a tick runs, between ticks, or while it starts: Spark is started again first. That takes ten seconds to a
+minute, in which ticks are evaluated here, so that results do not wait; only archiving does. `problem` says what is wrong until
+a tick has succeeded on Spark.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import threading
@@ -20,17 +23,20 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from millpond.config import Config
 from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError, counted
 from millpond.network.run.task import ShardTask
-from millpond.spark.session import get_session, is_live, lost, spark_message
+from millpond.spark.session import is_live, lost, session_for, spark_message
+from millpond.spark.slots import give_back, take_slots
 from millpond.standing.work import MatchTask
 from millpond.table.work import CompactTask, CopyTask
-from millpond.tick.task_result import TaskResult, WarmUp, Work, decode_result
+from millpond.tick.invitation import SERVED, Invitation
+from millpond.tick.task_result import TaskResult, Work
+from millpond.tick.workers import Workers
 
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
@@ -38,6 +44,11 @@ _LONGEST_PAUSE = 30.0  # seconds between two tries; they begin with one second a
 _STEADY = 60.0  # seconds after which a Spark that has nothing to do counts as one that works
 _LOOK = 0.1  # seconds between looks at whether Spark failed or the pipeline is to stop
 _LOOK_IDLE = 1.0  # between looks at whether Spark lives while nothing is due
+_SHIFT = 60.0  # seconds
+_OTHERS = (
+    5.0  # seconds that the first worker is alone before ticks begin: shards would move to those that come after it
+)
+_REST = 1.0  # how long the pipeline rests after a tick, as a part of what the tick took: half of its time is others'
 _WHY = "the pipeline runs on it"
 
 
@@ -59,8 +70,8 @@ class Owner(Protocol):
 
     round: threading.RLock
 
-    def next_tasks(self, *, force: bool) -> Sequence[Work]:
-        """The tasks that are due; also does what needs no worker (retention, cleaning)."""
+    def next_tasks(self, *, force: bool, archive: bool) -> Sequence[Work]:
+        """The tasks that are due, of the archive too if wanted; also does what needs no worker (retention, cleaning)."""
 
     def commit_results(self, results: Sequence[TaskResult]) -> None:
         """Commit the results of the tasks last handed out, in their order."""
@@ -96,15 +107,15 @@ class _Start:
 class Pipeline:
     """Started and stopped by the pond; `wake` and `flush` may be called from any thread."""
 
-    def __init__(self, owner: Owner, folder: Path, tick_seconds: float, master: str, memory: str) -> None:
+    def __init__(self, owner: Owner, folder: Path, config: Config) -> None:
         self._owner = owner
         self._root = folder
-        self._tick_seconds = tick_seconds
-        self._master = master
-        self._memory = memory
-        self._run = uuid.uuid4().hex[:8]
-        self._folder = folder / self._run
+        self._config = config
+        self._tick_seconds = config.tick.total_seconds()
+        self._absent = config.worker_wait.total_seconds()
+        self._folder = folder
         self._wake = threading.Event()
+        self._hurry = threading.Event()  # somebody waits for the next tick
         self._stopping = threading.Event()
         self._making = threading.Lock()  # held while the streaming query is made, and while everything is put away
         self._idle = threading.Condition()
@@ -113,12 +124,12 @@ class Pipeline:
         self._goal: Goal = _never  # of the last flush asked for; it includes those of the others
         self._begun = 0  # ticks, also those with nothing to do
         self._ended = 0
-        self._results: dict[int, str] | Exception | None = None
-        self._arrived = threading.Event()
         self._session: Any = None  # that the query runs in
         self._query: Any = None
         self._since = 0.0  # when the query was started
-        self._number = 0
+        self._workers: Workers | None = None
+        self._slots = 0
+        self._archive_at = 0.0  # when to look for what is to be archived
         self.error: MillpondError | None = None  # why the pipeline stopped
         self.problem: MillpondError | None = None  # why it does not work at present
         self.ticks = 0
@@ -140,26 +151,39 @@ class Pipeline:
         with self._idle:
             self._asked += 1
             wanted, self._goal = self._asked, goal
+            self._hurry.set()
             self._wake.set()
             done = self._idle.wait_for(lambda: self._done >= wanted or self._ended_early(), timeout)
-        self._check_going()
+        self._check_end()
         if not done:
             raise EngineError(f"archiving did not finish within {counted(round(timeout), 'second')}")
+
+    def wait(self, timeout: float) -> None:
+        """Return when Spark does the work."""
+        end = time.monotonic() + timeout
+        while not self.ready.wait(_LOOK):
+            self._check_end()
+            if time.monotonic() > end:
+                raise EngineError(
+                    f"the pipeline was not ready within {counted(round(timeout), 'second')}",
+                    detail=str(self.problem) if self.problem is not None else None,
+                )
 
     def beat(self, timeout: float = 600.0) -> None:
         """Return when a tick that began after the call is done."""
         with self._idle:
             wanted = self._begun + 1
+            self._hurry.set()
             self._wake.set()
             done = self._idle.wait_for(lambda: self._ended >= wanted or self._ended_early(), timeout)
-        self._check_going()
+        self._check_end()
         if not done:
             raise EngineError(f"no tick ended within {counted(round(timeout), 'second')}")
 
     def _ended_early(self) -> bool:
         return self.error is not None or self._stopping.is_set()
 
-    def _check_going(self) -> None:
+    def _check_end(self) -> None:
         if self.error is not None:
             raise self.error
         if self._stopping.is_set():
@@ -169,7 +193,11 @@ class Pipeline:
         """Leave the tick under way: nothing of it is committed, and its rows are still in the log. A start of Spark is not waited
         for."""
         self._stopping.set()
+        self._hurry.set()
         self._wake.set()
+        workers = self._workers
+        if workers is not None:
+            workers.close()
         with self._idle:
             self._idle.notify_all()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
@@ -198,10 +226,11 @@ class Pipeline:
                     raise
                 except Exception as error:
                     problem = self._explained(error)
-                    self.ready.clear()  # from now on whoever waits for results evaluates the queries himself
                     self.problem = problem
-                    self._stop_query()
-                    shutil.rmtree(self._folder, ignore_errors=True)  # nothing that is still to come of it is wanted
+                    if not self._goes_on():
+                        self.ready.clear()  # from now on whoever waits for results evaluates the queries himself
+                        self._stop_query()
+                        shutil.rmtree(self._folder, ignore_errors=True)  # nothing that is still to come of it is wanted
                     failures += 1
                     if failures >= _TRIES or isinstance(problem, JavaMissing):
                         raise problem from error
@@ -214,7 +243,7 @@ class Pipeline:
                     self.problem = None
                     _log.warning("the pipeline goes on")
                 if not busy and self._done >= self._asked:
-                    self._rest(begin + self._tick_seconds)
+                    self._rest(begin)
         except _Stopped:
             pass
         except MillpondError as error:
@@ -229,11 +258,17 @@ class Pipeline:
             with self._idle:
                 self._idle.notify_all()
 
-    def _rest(self, until: float) -> None:
-        """Wait for the next tick, unless Spark dies or somebody wants the tick now."""
-        while (left := until - time.monotonic()) > 0 and not self._wake.wait(min(left, _LOOK_IDLE)):
+    def _rest(self, begin: float) -> None:
+        """Wait for the next tick: for rows, but at least for a part of what the last one took, unless somebody waits for the
+        next. Not if Spark dies."""
+        now, end = time.monotonic(), begin + self._tick_seconds
+        earliest = min(now + _REST * (now - begin), end)
+        while (left := end - time.monotonic()) > 0 and not self._wake.wait(min(left, _LOOK_IDLE)):
             if not is_live(self._session):
                 return
+        if (left := earliest - time.monotonic()) > 0:
+            self._hurry.wait(left)
+        self._hurry.clear()
         self._wake.clear()
 
     def _check_spark(self) -> None:
@@ -258,7 +293,12 @@ class Pipeline:
             self._begun += 1
         with self._owner.round:
             reached = goal()
-            tasks = self._owner.next_tasks(force=asked > self._done)
+            now, force = time.monotonic(), asked > self._done
+            archive = now >= self._archive_at
+            tasks = self._owner.next_tasks(force=force, archive=archive)
+            archiving = any(not isinstance(task, ShardTask | MatchTask) for task in tasks)
+            if archive and not archiving:
+                self._archive_at = now + self._tick_seconds  # ticks follow each other in milliseconds
             if tasks:
                 begin = time.monotonic()
                 self._owner.commit_results(self._run_tasks(tasks))
@@ -269,31 +309,33 @@ class Pipeline:
                 self._done = max(self._done, asked)
             self._ended = self._begun
             self._idle.notify_all()
-        return any(not isinstance(task, ShardTask | MatchTask) for task in tasks)
+        return archiving
+
+    def _goes_on(self) -> bool:
+        """Whether the streaming query runs: then it was a task that failed, or a commit."""
+        try:
+            return self._query is not None and is_live(self._session) and bool(self._query.isActive)
+        except Exception:  # the JVM is about to end
+            return False
+
+    def _check_going(self) -> None:
+        """Raise if the tick under way is of no use, or Spark does not do its part any more."""
+        if self._stopping.is_set():
+            raise _Stopped
+        self._check_spark()
+        if not self._query.isActive:
+            raise _failure(self._query.exception())
 
     def _run_tasks(self, tasks: Sequence[Work]) -> list[TaskResult]:
-        from millpond.tick.source import write_tick
+        end = time.monotonic() + _PATIENCE
 
-        self._number += 1
-        self._results = None
-        self._arrived.clear()
-        write_tick(self._folder / "ticks", self._number, tasks)
-        waited = 0.0
-        while not self._arrived.wait(_LOOK):
-            waited += _LOOK
-            if self._stopping.is_set():
-                raise _Stopped
-            self._check_spark()
-            if not self._query.isActive:
-                raise _failure(self._query.exception())
-            if waited > _PATIENCE:
+        def check() -> None:
+            self._check_going()
+            if time.monotonic() > end:
                 raise EngineError(f"a tick took longer than {_PATIENCE:.0f} seconds")
-        assert self._results is not None
-        if isinstance(self._results, Exception):
-            raise lost(self._session, self._results) or _failure(self._results)
-        if sorted(self._results) != list(range(len(tasks))):
-            raise EngineError(f"Spark answered {len(self._results)} of {len(tasks)} tasks")
-        return [decode_result(self._results[i]) for i in range(len(tasks))]
+
+        assert self._workers is not None
+        return self._workers.run(tasks, check, self._absent)
 
     def _start_query(self) -> bool:
         """Start the streaming query, and Spark first if need be; False when it is no longer wanted."""
@@ -301,35 +343,48 @@ class Pipeline:
         self._wait_for(start)
         if self._stopping.is_set():
             return False
-        start.check()
+        try:
+            start.check()
+        except BaseException:
+            self._stop_query()
+            raise
         self._since = time.monotonic()
         self.ready.set()
         return True
 
     def _launch(self) -> None:
         """In the thread of a start. If the pipeline has stopped meanwhile, nothing is touched any more."""
-        session = get_session(self._master, self._memory, why=_WHY)
+        session = session_for(self._config, _WHY)
         with self._making:
             if self._stopping.is_set():
                 return
             self._make_query(session)
-        if self._since:  # new workers take as long as the JVM: results do not wait for them either
-            self._run_tasks([WarmUp()] * session.sparkContext.defaultParallelism)
+            workers = self._workers
+        assert workers is not None
+        with contextlib.suppress(_Stopped):
+            if not workers.wait_for(1, self._absent, self._check_going):
+                raise workers.absent(self._absent)
+            workers.wait_for(self._slots, _OTHERS, self._check_going)
 
     def _make_query(self, session: Any) -> None:
-        from millpond.tick.source import FORMAT, TickSource
+        from pyspark.sql import functions
+
+        from millpond.tick.source import format_of, shift_source
 
         self._session = session
-        self._run = uuid.uuid4().hex[:8]
-        self._folder = self._root / self._run
-        self._number = 0
-        make_folder(self._folder / "ticks")
-        session.dataSource.register(TickSource)
-        stream = session.readStream.format(FORMAT).option("folder", str(self._folder / "ticks"))
-        stream = stream.option("run", self._run).option("slots", str(session.sparkContext.defaultParallelism))
+        self._folder = self._root / uuid.uuid4().hex[:8]
+        make_folder(self._folder)
+        self._slots = take_slots(session)
+        host = session.sparkContext.getConf().get("spark.driver.host")
+        self._workers = workers = Workers(host, self._config.driver_bind or host)
+        invitation = Invitation(self._folder.name, workers.host, workers.port, workers.secret, _SHIFT, self._slots)
+        session.dataSource.register(shift_source(invitation))
         self._query = (
-            stream.load()
-            .writeStream.foreachBatch(partial(self._collect, self._run))
+            session.readStream.format(format_of(invitation))
+            .load()
+            .observe("shift", *(functions.sum(c).alias(c) for c in SERVED))
+            .writeStream.format("noop")
+            .queryName(f"millpond {self._root.parent.name} {self._folder.name}")
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .trigger(processingTime="0 seconds")
             .start()
@@ -355,24 +410,19 @@ class Pipeline:
             self._ended = self._begun
             self._idle.notify_all()
 
-    def _collect(self, run: str, frame: Any, _batch: int) -> None:
-        """Called by Spark for each batch, which is one tick."""
-        results: dict[int, str] | Exception
-        try:
-            results = {row["task"]: row["result"] for row in frame.collect()}
-        except Exception as error:  # raised here it would reach us as a text within texts, and py4j would print it
-            results = error
-        if run == self._run:  # else the query was given up, and its numbers mean other ticks now
-            self._results = results
-            self._arrived.set()
-
     def _stop_query(self) -> None:
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()  # first: then the tasks of the shift end by themselves
         query, self._query = self._query, None
         if query is not None and is_live(self._session):
             try:
                 query.stop()
             except Exception as error:  # it has failed already; the reason was told
                 _log.info("the streaming query did not stop: %s", spark_message(error))
+        if self._slots:
+            give_back(self._session, self._slots)
+            self._slots = 0
 
 
 def _failure(problem: BaseException | None) -> MillpondError:

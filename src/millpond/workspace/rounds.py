@@ -104,8 +104,9 @@ class Rounds:
             for t, rows, rejected in ends
         )
 
-    def next_tasks(self, *, force: bool) -> Sequence[Work]:
-        """Called by the holder of the round: what is due now. Shards of continuous queries first, then the archive."""
+    def next_tasks(self, *, force: bool, archive: bool = True) -> Sequence[Work]:
+        """Called by the holder of the round: what is due now. Shards of continuous queries first, then the archive, if wanted:
+        with `force` everything that is in the log."""
         self._host.network.advance_idle_tables()
         plan = self._host.network.plan()
         if plan is not None and not plan.tasks:
@@ -113,32 +114,35 @@ class Rounds:
             plan = None
         self._plan = plan
         self._matching = self._host.standing.plan()
+        self._archiving = self._plan_archiving(force=force) if archive or force else None
+        matching = [task for each in self._matching for task in each.tasks]
+        archiving = self._archiving.tasks if self._archiving is not None else ()
+        return [*(plan.tasks if plan is not None else ()), *matching, *archiving]
+
+    def _plan_archiving(self, *, force: bool) -> Round:
         with self._host.work:
             self._delete_dropped()
             tables = list(self._host.streams().values())
             self._keeper.expire(tables, self._host.network.read_from)
             self._keeper.clean(tables)
-            self._archiving = self._keeper.plan(tables, force=force)
-        matching = [task for each in self._matching for task in each.tasks]
-        return [*(plan.tasks if plan is not None else ()), *matching, *self._archiving.tasks]
+            return self._keeper.plan(tables, force=force)
 
     def commit_results(self, results: Sequence[TaskResult]) -> None:
         """Called by the holder of the round: what came out of the tasks last handed out."""
-        assert self._archiving is not None
         plan, self._plan = self._plan, None
         if plan is not None:
             self._finish(plan, results)
         matching, self._matching = self._matching, []
-        self._host.standing.finish(matching, [r.path for r in results if isinstance(r, RowsMatched)])
+        self._host.standing.finish(matching, [r.matched for r in results if isinstance(r, RowsMatched)])
         files = [r.files for r in results if isinstance(r, FilesWritten)]
         with self._host.work:
-            if files:
+            if files and self._archiving is not None:
                 self._keeper.commit(self._archiving, files, self._host.streams().values())
             self._delete_dropped()
 
     def _finish(self, plan: TickPlan, results: Sequence[TaskResult]) -> None:
         """Evaluate and commit a tick whose tasks are among those that gave `results`."""
-        self._host.network.finish(plan, [r.path for r in results if isinstance(r, ShardEvaluated)])
+        self._host.network.finish(plan, [r.outcome for r in results if isinstance(r, ShardEvaluated)])
 
     def settle(self) -> None:
         """After a change of definitions, without `work`: take them up now. If a round is under way, the next one does."""

@@ -22,7 +22,7 @@ class Spark:
 
     def session(self, why: str) -> SparkSession:
         """A session for evaluations of continuous queries. Starts Spark if it does not run; `why` is told then."""
-        whole = sessions.get_session(self._config.spark_master, self._config.spark_memory, why=why)
+        whole = sessions.session_for(self._config, why)
         with self._lock:
             if self._narrow is None or not sessions.is_live(self._narrow):
                 self._narrow = sessions.narrow_session(whole)

@@ -35,6 +35,7 @@ class OpenTables:
         catalog: Callable[[], Catalog],
         writing: Callable[[], bool],
         make_room: Callable[[StreamTable], None],
+        arrived: Callable[[], None],
     ) -> None:
         self.lock = threading.RLock()
         self._folder = folder
@@ -43,6 +44,7 @@ class OpenTables:
         self._catalog = catalog
         self._writing = writing
         self._make_room = make_room
+        self._arrived = arrived
         self._streams: dict[str, StreamTable] = {}
         self._intakes: dict[str, Intake] = {}
         self._standards: dict[str, StandardStore] = {}
@@ -78,7 +80,9 @@ class OpenTables:
             table = self.stream(name)
             found = self._intakes.get(table.definition.name)
             if found is None or found.table is not table:
-                found = self._intakes[table.definition.name] = Intake(table, self._clock, self._make_room)
+                found = self._intakes[table.definition.name] = Intake(
+                    table, self._clock, self._make_room, self._arrived
+                )
             return found
 
     def standard(self, definition: StandardTable) -> StandardStore:

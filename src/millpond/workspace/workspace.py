@@ -12,6 +12,7 @@ the first change, never to read.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from pathlib import Path
@@ -33,6 +34,7 @@ from millpond.process import ProcessBound
 from millpond.query.local import Local
 from millpond.query.shelf import TableShelf
 from millpond.results.delivery import Cursor, Subscription
+from millpond.results.news import News
 from millpond.results.outlet import Outlet
 from millpond.results.triggers.supervisor import Triggers
 from millpond.standing.standing import StandingQueries
@@ -58,11 +60,12 @@ class Workspace(ProcessBound):
         self.config = config
         self.clock = clock
         self.work = threading.RLock()
+        self._catalog_seen = catalog_file.identity(self.folder)  # taken before it is read
         self.catalog = catalog_file.load(self.folder)
         self.local = Local(self.folder, memory=config.query_memory)
         self._lock = WriterLock(self.folder)
         self.tables = OpenTables(
-            self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room
+            self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room, self.wake
         )
         self.spark: SparkAccess = Spark(config)
         self.feeds = Feeds(self)
@@ -118,6 +121,7 @@ class Workspace(ProcessBound):
             return
         with self.tables.lock, disk_errors(self.folder):
             while not self._owned:
+                self._catalog_seen = catalog_file.identity(self.folder)
                 self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                 try:
                     self.tables.refresh()
@@ -130,6 +134,17 @@ class Workspace(ProcessBound):
                     if not self.tables.damaged or catalog_file.load(self.folder).version == self.catalog.version:
                         return
                 # A table may have been dropped while we opened it: look again.
+
+    def _refresh_results(self) -> None:
+        """As a reader, take in the results that came. The rest only if definitions have changed."""
+        with self.tables.lock, disk_errors(self.folder):
+            if self._owned:
+                return
+            if catalog_file.identity(self.folder) == self._catalog_seen:
+                with contextlib.suppress(OSError):  # a query may just have been dropped
+                    self.network.load()
+                    return
+        self.refresh()
 
     def check_open(self) -> None:
         if self._closed:
@@ -260,21 +275,22 @@ class Workspace(ProcessBound):
         """The pipeline, if this process has started one."""
         return self._pipeline
 
-    def start(self) -> None:
-        """Start the pipeline and the feeds, as far as they do not run."""
+    def start(self, wait: float | None = None) -> None:
+        """Start the pipeline and the feeds, as far as they do not run; with `wait`, return when Spark does the work."""
         self.own()
         with self.work:
             self._start_pipeline()
             self.feeds.start_all()
+            pipeline = self._pipeline
+        if wait is not None and pipeline is not None:
+            pipeline.wait(wait)
 
     def _start_pipeline(self) -> None:
         """Start the pipeline, if it does not run. That no Java is there, it finds in its own thread, and tells as its error."""
         with self.work:
             self.check_open()
             if self._pipeline is None or not self._pipeline.alive:
-                c = self.config
-                folder = self.folder / "run"
-                self._pipeline = Pipeline(self.rounds, folder, c.tick.total_seconds(), c.spark_master, c.spark_memory)
+                self._pipeline = Pipeline(self.rounds, self.folder / "run", self.config)
                 self._pipeline.start()
 
     def tick(self) -> None:
@@ -314,7 +330,10 @@ class Workspace(ProcessBound):
         cursor = self.cursor(query, after, since)
         if self._owned or not is_written(self.folder):
             self.start()
-        return Subscription(cursor, self.refresh, lambda: self._owned, lambda: self._closed, self._meanwhile)
+        news = News(self.folder / "results")
+        return Subscription(
+            cursor, self._refresh_results, lambda: self._owned, lambda: self._closed, self._meanwhile, news
+        )
 
     def _meanwhile(self) -> None:
         """While Spark starts, a waiting subscriber evaluates the queries here. If Spark cannot start, it gets the error."""

@@ -13,6 +13,7 @@ from millpond.network.run import tick_plan
 def kept_often(monkeypatch: pytest.MonkeyPatch, ticks: int = 3) -> list[int]:
     """From now on snapshots are begun every so many ticks, however few rows there are. Since when rows were read, at each use."""
     monkeypatch.setattr(tick_plan, "CHECKPOINT_TICKS", ticks)
+    monkeypatch.setattr(tick_plan, "CHECKPOINT_PAUSE", 0.0)
     monkeypatch.setattr(summarised, "_WORTH", 1)
     used: list[int] = []
     restore = Summarised.restore

@@ -41,6 +41,7 @@ def results(db: Pond, name: str = "q") -> list[Any]:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tick_plan, "CHECKPOINT_TICKS", 3)
+    monkeypatch.setattr(tick_plan, "CHECKPOINT_PAUSE", 0.0)
     monkeypatch.setattr(past, "_STRETCH", 7)
 
 

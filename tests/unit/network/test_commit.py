@@ -15,7 +15,6 @@ from millpond.event_time import Progress
 from millpond.network.run.commit import EvaluatedTick, decide
 from millpond.network.run.state import Seen, State
 from millpond.network.run.steps import Step
-from millpond.network.run.task import read_outcome
 from millpond.network.run.worker import run_task
 from millpond.pond import Pond
 from millpond.schema import Schema
@@ -134,7 +133,7 @@ def change(db: Pond, when: str, statements: list[str], seconds: int = 9, at: int
         if t == at and when == "planned":
             for statement in statements:
                 db.sql(statement)
-        db._workspace.network.finish(plan, [run_task(task, f"c{t}-{i}") for i, task in enumerate(plan.tasks)])
+        db._workspace.network.finish(plan, [run_task(task) for task in plan.tasks])
         if t == at and when == "committed":
             for statement in statements:
                 db.sql(statement)
@@ -181,7 +180,7 @@ def test_a_query_altered_while_it_is_evaluated_takes_those_with_it_that_read_it(
         second(db, t)
         plan = db._workspace.network.plan()
         assert plan is not None
-        outcomes = [read_outcome(run_task(task, f"e{t}-{i}")) for i, task in enumerate(plan.tasks)]
+        outcomes = [run_task(task) for task in plan.tasks]
         evaluation = db._workspace.network.evaluate(plan, outcomes)
         assert evaluation is not None
         before = db._workspace.network.state
@@ -224,7 +223,7 @@ def test_a_plan_made_before_the_network_started_over_is_not_committed(db: Pond) 
     assert plan is not None
     before = db._workspace.network.state
     db._workspace.network.start_over()
-    assert db._workspace.network.finish(plan, [run_task(task, f"s-{i}") for i, task in enumerate(plan.tasks)]) == 0
+    assert db._workspace.network.finish(plan, [run_task(task) for task in plan.tasks]) == 0
     assert db._workspace.network.state is before
     db.tick()
     assert rows(db, "fast")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,15 @@ import pytest
 
 import millpond
 from millpond.network.run import worker as shards
-from millpond.network.run.task import ShardOutcome, ShardTask, read_outcome
+from millpond.network.run.shard_definitions import ShardDefinitions
+from millpond.network.run.task import ShardTask
 from millpond.network.run.tick_plan import TickPlan
 from millpond.network.run.worker import run_task
 from millpond.network.state.shard_history import FolderTables, ShardPast
 from millpond.pond import Pond
 from millpond.query.binding.uses import Use
 from millpond.query.shelf import TableShelf
+from millpond.tick.messages import decode_task, encode_task
 
 QUERIES = """
 CREATE CONTINUOUS QUERY fast AS SELECT vid, spd, t FROM p [NOW] WHERE spd > 20 SAMPLE REALTIME;
@@ -52,9 +54,16 @@ def planned(db: Pond) -> TickPlan:
     return plan
 
 
-def answer(task: ShardTask, name: str) -> dict[str, list[Any]]:
-    outcome: ShardOutcome = read_outcome(run_task(task, name))
-    return {query: rows.to_pylist() for query, rows in outcome.sent.items()}
+def answer(task: ShardTask) -> dict[str, list[Any]]:
+    return {query: rows.to_pylist() for query, rows in run_task(task).sent.items()}
+
+
+def as_it_reaches_a_worker(task: ShardTask) -> ShardTask:
+    definitions = ShardDefinitions.from_text(task.definitions.text)
+    found = decode_task(json.loads(json.dumps(encode_task(task))), {definitions.key: definitions})
+    assert found == task
+    assert isinstance(found, ShardTask)
+    return found
 
 
 def copy_of_memory() -> dict[Any, Any]:
@@ -76,14 +85,14 @@ def test_a_task_gives_the_same_with_and_without_memory(db: Pond) -> None:
         plan = planned(db)
         tasks = plan.tasks
         assert len(tasks) == 2
-        tasks = pickle.loads(pickle.dumps(tasks))  # as they reach a worker
-        remembered = [answer(task, f"a{t}-{i}") for i, task in enumerate(tasks)]
+        tasks = tuple(as_it_reaches_a_worker(task) for task in tasks)
+        remembered = [answer(task) for task in tasks]
         # Run again: memory is ahead now and must not be used.
-        again = [answer(task, f"b{t}-{i}") for i, task in enumerate(tasks)]
+        again = [answer(task) for task in tasks]
         shards._shards.clear()
-        fresh = [answer(task, f"c{t}-{i}") for i, task in enumerate(tasks)]
+        fresh = [answer(task) for task in tasks]
         assert remembered == again == fresh
-        db._workspace.network.finish(plan, [run_task(task, f"d{t}-{i}") for i, task in enumerate(tasks)])
+        db._workspace.network.finish(plan, [run_task(task) for task in tasks])
     assert db.resume("crossings").fetch().rows()
 
 
@@ -96,14 +105,14 @@ def test_a_worker_that_missed_ticks_catches_up(db: Pond) -> None:
         plan = planned(db)
         tasks = plan.tasks
         shards._shards.clear()
-        expected = [answer(task, f"x{t}-{i}") for i, task in enumerate(tasks)]
+        expected = [answer(task) for task in tasks]
         shards._shards.clear()
         shards._shards.update(memory[0 if t in (4, 5, 6) else t % 2])
-        found = [answer(task, f"y{t}-{i}") for i, task in enumerate(tasks)]
+        found = [answer(task) for task in tasks]
         assert found == expected
         memory[0 if t in (4, 5, 6) else t % 2] = copy_of_memory()
         shards._shards.clear()
-        db._workspace.network.finish(plan, [run_task(task, f"z{t}-{i}") for i, task in enumerate(tasks)])
+        db._workspace.network.finish(plan, [run_task(task) for task in tasks])
         alone += found
     shards._shards.clear()
     assert any("crossings" in part for part in alone)
@@ -127,10 +136,10 @@ def test_a_task_whose_log_does_not_reach_back_fills_from_history(db: Pond) -> No
         )
         for task in tasks
     ]
-    expected = [answer(task, f"e{i}") for i, task in enumerate(tasks)]
+    expected = [answer(task) for task in tasks]
     shards._shards.clear()
     shards._shards.update(old)
-    assert [answer(task, f"f{i}") for i, task in enumerate(short)] == expected
+    assert [answer(task) for task in short] == expected
 
 
 def test_queries_come_and_go_in_a_shard(db: Pond) -> None:
@@ -160,9 +169,9 @@ def test_shards_that_another_process_took_over_are_forgotten(db: Pond, monkeypat
     here = shards.worker_name()
     with monkeypatch.context() as patch:
         patch.setattr(shards, "worker_name", lambda: "a worker of Spark")
-        paths = [run_task(task, f"there-{i}") for i, task in enumerate(tasks)]
+        outcomes = [run_task(task) for task in tasks]
     assert shards.worker_name() == here
-    db._workspace.network.finish(plan, paths)
+    db._workspace.network.finish(plan, outcomes)
     assert shards._shards == {}
     assert shards._prepared == {}
     second(db, 2)
@@ -193,3 +202,28 @@ def test_history_of_a_shard_reads_the_files_of_that_shard_only(db: Pond) -> None
         assert 0 < snapshot.version.rows < 8 * 5
         past.close()
     everything.close()
+
+
+def test_what_a_worker_remembers_is_bounded_by_bytes_and_not_by_shards(tmp_path: Path) -> None:
+    """Of 66 shards every one was filled from history at every tick."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE p (k INT, t BIGINT) TIMESTAMP BY t SHARD BY k WITH (shards = 66)")
+        db.sql("CREATE CONTINUOUS QUERY n AS SELECT k, COUNT(*) AS n FROM p [INTERVAL 9] GROUP BY k SAMPLE INTERVAL 1")
+        filled = []
+        for t in range(3):
+            db.append("p", [(k, t) for k in range(200)])
+            db.tick()
+            filled.append(list(shards._shards.values()))
+        assert len(filled[2]) == 66
+        assert filled[1] == filled[2]
+        sizes = [shard.bytes for shard in filled[2]]
+        assert all(sizes)
+        shards._let_go_of_oldest(sum(sizes[-3:]))
+        assert list(shards._shards.values()) == filled[2][-3:]
+        shards._let_go_of_oldest(0)
+        assert list(shards._shards.values()) == filled[2][-1:]
+        before = db.resume("n", after=-1).fetch().position
+        db.append("p", [(k, 3) for k in range(200)])
+        db.append("p", [(0, 9)])
+        db.tick()
+        assert db.resume("n", after=before).fetch().rows()[0][1] > 1, "windows are filled again"

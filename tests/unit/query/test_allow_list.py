@@ -215,7 +215,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millpond.statements.ask.make_plan", reached)
     monkeypatch.setattr("millpond.query.local.Local.run", reached)
     monkeypatch.setattr("millpond.query.local.Local.run_over", reached)
-    monkeypatch.setattr("millpond.spark.session.get_session", reached)
+    monkeypatch.setattr("millpond.spark.session.session_for", reached)
 
 
 @pytest.mark.usefixtures("no_engine")

@@ -35,7 +35,7 @@ def test_queries_are_evaluated_while_spark_starts(db: Pond, monkeypatch: pytest.
         goes_on.wait(60)
         raise EngineError("no Spark here")
 
-    monkeypatch.setattr(pipeline, "get_session", slow)
+    monkeypatch.setattr(pipeline, "session_for", slow)
     try:
         with db.subscribe("q") as results:
             assert begun.wait(30)
@@ -54,7 +54,7 @@ def test_a_subscriber_is_told_why_nothing_comes(db: Pond, monkeypatch: pytest.Mo
     def none(*_: object, **__: object) -> None:
         raise EngineError("no Spark here")
 
-    monkeypatch.setattr(pipeline, "get_session", none)
+    monkeypatch.setattr(pipeline, "session_for", none)
     monkeypatch.setattr(pipeline, "_TRIES", 1)
     with db.subscribe("q") as results, pytest.raises(EngineError, match="no Spark here"):
         results.next(timeout=60)

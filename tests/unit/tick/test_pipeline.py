@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import millpond.tick.pipeline as pipelines
+from millpond.config import Config
 from millpond.errors import EngineError, JavaMissing
 from millpond.table.manifest import ArchiveFile
 from millpond.table.work import Task
 from millpond.tick.pipeline import Pipeline
+from millpond.tick.workers import Workers
 
 SOON = 40.0  # seconds; what these tests are about took up to 60
 
@@ -25,8 +28,10 @@ class Owner:
     def __init__(self) -> None:
         self.round = threading.RLock()
         self.committed = False
+        self.begun = threading.Event()
 
-    def next_tasks(self, *, force: bool) -> Sequence[Task]:
+    def next_tasks(self, *, force: bool, archive: bool) -> Sequence[Task]:
+        self.begun.set()
         task: Any = "a task"
         return [task]
 
@@ -48,7 +53,7 @@ class Query:
 
 
 def make(owner: Owner, folder: Path) -> Pipeline:
-    return Pipeline(owner, folder / "run", 0.01, "local[1]", "1g")
+    return Pipeline(owner, folder / "run", Config(tick=timedelta(seconds=0.01), spark_master="local[1]"))
 
 
 def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,9 +62,8 @@ def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     def start_query() -> bool:
         pipeline._query = query
+        pipeline._workers = Workers("127.0.0.1", "127.0.0.1")
         pipeline.ready.set()
-        (tmp_path / "run" / "ticks").mkdir(parents=True)
-        pipeline._folder = tmp_path / "run"
         return True
 
     monkeypatch.setattr(pipeline, "_start_query", start_query)
@@ -75,9 +79,7 @@ def test_a_tick_under_way_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     waiter = threading.Thread(target=flush)
     waiter.start()
-    while not list(tmp_path.glob("run/ticks/*.tick")):  # its only tick has begun
-        assert pipeline.alive, pipeline.error
-        threading.Event().wait(0.01)
+    assert owner.begun.wait(SOON)  # its only tick
     begin = time.monotonic()
     pipeline.stop()
     waiter.join()
@@ -97,7 +99,7 @@ def test_a_start_of_spark_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.
         started.wait()
         return object()  # anything done with it would fail
 
-    monkeypatch.setattr(pipelines, "get_session", slow)
+    monkeypatch.setattr(pipelines, "session_for", slow)
     pipeline = make(Owner(), tmp_path)
     pipeline.start()
     entered.wait()
@@ -121,7 +123,7 @@ def test_a_start_that_keeps_failing_is_tried_some_times_and_told(
         tried.append(str(pipeline.problem) if pipeline.problem else None)
         raise EngineError("Spark could not be started")
 
-    monkeypatch.setattr(pipelines, "get_session", fail)
+    monkeypatch.setattr(pipelines, "session_for", fail)
     monkeypatch.setattr(pipelines, "_LONGEST_PAUSE", 0.0)
     pipeline = make(Owner(), tmp_path)
     pipeline.start()
@@ -141,7 +143,7 @@ def test_a_missing_java_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
         tried.append(1)
         raise JavaMissing("Java 17 or newer was not found")
 
-    monkeypatch.setattr(pipelines, "get_session", fail)
+    monkeypatch.setattr(pipelines, "session_for", fail)
     pipeline = make(Owner(), tmp_path)
     pipeline.start()
     with pytest.raises(JavaMissing):
@@ -161,7 +163,7 @@ def test_results_waited_for_a_spark_that_was_started_again(tmp_path: Path, monke
         leave.wait()
         raise EngineError("Spark could not be started")
 
-    monkeypatch.setattr(pipelines, "get_session", slow)
+    monkeypatch.setattr(pipelines, "session_for", slow)
     pipeline = make(Ticking(), tmp_path)
     pipeline._since = time.monotonic()  # it has run before
     pipeline.start()

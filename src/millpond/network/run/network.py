@@ -35,6 +35,7 @@ from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.graph import bases
 from millpond.network.plan.prepared import Prepared
 from millpond.network.plan.two_phase import both_folders
+from millpond.network.run import tick_plan
 from millpond.network.run.commit import Commit, EvaluatedTick, decide, evaluate
 from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
@@ -42,9 +43,9 @@ from millpond.network.run.host import NetworkHost
 from millpond.network.run.idle import QuietTables, follow
 from millpond.network.run.last_sent import noted
 from millpond.network.run.readers import Readers
-from millpond.network.run.shard_definitions import DefinitionFiles
+from millpond.network.run.shard_definitions import DefinitionVersions
 from millpond.network.run.state import State
-from millpond.network.run.task import ShardOutcome, read_outcome
+from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan, plan_tick
 from millpond.network.run.ticks import TickLog
 from millpond.network.run.worker import forget_shards, forget_taken, stop_evaluations
@@ -86,9 +87,10 @@ class Network:
             host.wake,
         )
         self._running = RunningQueries(host, shelf, self._shards_folder, self._recent, self._watch, self.spark)
-        self._definitions = DefinitionFiles(self._shards_folder)
+        self._definitions = DefinitionVersions()
         self._owners: dict[tuple[str, int], str] = {}  # the worker that had a table's shard last
         self._checkpoints = checkpoints.Scribe(self._shards_folder, WHOLE)
+        self._checkpoint_begun: float | None = None  # when the last ones were
         self._last_results = last_result.LastResults(host.folder)
         self._quiet = QuietTables(host.clock)
 
@@ -153,7 +155,6 @@ class Network:
         forget_shards(str(self.host.folder))
         self._checkpoints.close()
         checkpoints.settle()
-        self._definitions.close()
         self._running.close()
         self.spark.close()
         self._watch.close()
@@ -271,19 +272,30 @@ class Network:
         self.ticks.begin()
         self.take_up_definitions()
         with self.host.work:
-            self._write_definitions()
-            plan = plan_tick(self.host, self._running, self._recent, self._definitions.paths, self._owners)
+            self._update_definitions()
+            plan = plan_tick(
+                self.host, self._running, self._recent, self._definitions.newest, self._shards_folder, self._owners,
+                checkpoint=self._checkpoint_due(),
+            )  # fmt: skip
+            if plan is not None and plan.checkpoint:
+                self._checkpoint_begun = self.host.clock.monotonic()
         self.ticks.mark("plan")
         return plan
 
-    def _write_definitions(self) -> None:
-        """Make sure that workers find the queries of the shards in their present version."""
+    def _checkpoint_due(self) -> bool:
+        """Whether to begin checkpoints with the next tick: not at each of many that follow each other in milliseconds."""
+        begun, now = self._checkpoint_begun, self.host.clock.monotonic()
+        many = (self._running.draft.tick + 1) % tick_plan.CHECKPOINT_TICKS == 0
+        return many and (begun is None or now - begun >= tick_plan.CHECKPOINT_PAUSE)
+
+    def _update_definitions(self) -> None:
+        """Make sure that workers are told the queries of the shards in their present version."""
         running = self._running
         for table in set(running.placed.values()):
             folder = self.catalog.streaming[table].folder
             queries = [query for query, name in running.placed.items() if name == table]
             name = f"{running.run_id}-{folder}-{running.versions[table]}"
-            self._definitions.write(table, name, running.catalog, queries)
+            self._definitions.update(table, name, running.catalog, queries)
 
     def wait_for_spark(self, watermarks: Mapping[str, int | None]) -> bool:
         """Wait for an answer of Spark that the next tick can take, of an instant that is complete at these watermarks of tables.
@@ -295,9 +307,9 @@ class Network:
 
         return self.spark.wait(wanted)
 
-    def finish(self, plan: TickPlan, paths: Sequence[str]) -> int:
-        """Evaluate and commit a plan whose tasks wrote their outcomes to `paths`. Returns the number of rows sent."""
-        evaluation = self.evaluate(plan, [read_outcome(path) for path in paths])
+    def finish(self, plan: TickPlan, outcomes: Sequence[ShardOutcome]) -> int:
+        """Evaluate and commit a plan whose tasks are done. Returns the number of rows sent."""
+        evaluation = self.evaluate(plan, outcomes)
         if evaluation is None:
             return 0
         with self.host.work:

@@ -1,51 +1,51 @@
-"""The queries of a table's shards as a file, which workers read when its version changes."""
+"""The queries of a table's shards, for the workers: sent once to each that has a shard of the table, in each version."""
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Collection
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from millpond.catalog import Catalog
-from millpond.durable import disk_errors
+from millpond.codec import from_json, to_json
 
 
 @dataclass(frozen=True)
 class ShardDefinitions:
-    """The queries that are evaluated in the shards of a table, and the catalog they are defined in."""
+    """The queries that are evaluated in the shards of a table, and the catalog they are defined in. `key` names the run of the
+    network, the table and the version, and is never used for others."""
 
+    key: str
     catalog: Catalog
     queries: tuple[str, ...]
 
+    @cached_property
+    def text(self) -> str:
+        """As JSON: made once, however many workers it goes to."""
+        steps = {n: [q.part_of, q.combines] for n, q in self.catalog.queries.items() if q.part_of or q.combines}
+        return json.dumps({"key": self.key, "catalog": to_json(self.catalog), "steps": steps, "queries": self.queries})
+
     @classmethod
-    def read(cls, path: str) -> ShardDefinitions:
-        found: ShardDefinitions = pickle.loads(Path(path).read_bytes())
-        return found
+    def from_text(cls, text: str) -> ShardDefinitions:
+        """What `text` was made of."""
+        found = json.loads(text)
+        catalog = from_json(Catalog, found["catalog"])
+        steps = {
+            name: replace(catalog.queries[name], part_of=part_of, combines=combines)
+            for name, (part_of, combines) in found["steps"].items()
+        }
+        return cls(found["key"], replace(catalog, queries={**catalog.queries, **steps}), tuple(found["queries"]))
 
 
-class DefinitionFiles:
-    """Written by the pond's process, one file for each table; the name tells the run and the version."""
+class DefinitionVersions:
+    """The newest definitions of each table."""
 
-    def __init__(self, folder: Path) -> None:
-        self.paths: dict[str, Path] = {}  # by table
-        self._folder = folder
+    def __init__(self) -> None:
+        self.newest: dict[str, ShardDefinitions] = {}  # by table
 
-    def write(self, table: str, name: str, catalog: Catalog, queries: Collection[str]) -> None:
-        """Make sure that the file of a table is the one called `name`."""
-        path = self._folder / f"{name}.definitions"
-        old = self.paths.get(table)
-        if path == old:
-            return
-        temporary = path.with_suffix(".tmp")
-        with disk_errors(path):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(pickle.dumps(ShardDefinitions(catalog.without_functions_here(), tuple(queries))))
-            temporary.replace(path)
-        if old is not None:
-            old.unlink(missing_ok=True)
-        self.paths[table] = path
-
-    def close(self) -> None:
-        for path in self.paths.values():
-            path.unlink(missing_ok=True)
+    def update(self, table: str, key: str, catalog: Catalog, queries: Collection[str]) -> None:
+        """Make sure that the definitions of a table are those called `key`."""
+        known = self.newest.get(table)
+        if known is None or known.key != key:
+            self.newest[table] = ShardDefinitions(key, catalog.without_functions_here(), tuple(queries))

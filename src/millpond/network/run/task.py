@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
 
-from millpond.durable import disk_errors
 from millpond.event_time import Progress
+from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.state import Seen
 from millpond.network.strategies.base import Costs
 from millpond.table.sections import FrameSection
@@ -26,7 +24,7 @@ class ShardTask:
     pond: str
     run_id: str
     version: int
-    definitions: str
+    definitions: ShardDefinitions
     table: str
     shard: int
     before: Seen
@@ -34,7 +32,7 @@ class ShardTask:
     sections: tuple[FrameSection, ...]
     reach: int  # the sections hold the shard's rows from this number on
     progress: Mapping[str, tuple[int | None, int | None]]
-    out: str
+    out: str  # the folder of checkpoints
     keep: bool = False  # begin checkpoints of windows afterwards
     owner: str = ""  # the worker that had the shard last
     planner: str = ""  # the pond's process: no worker that may be ended
@@ -55,17 +53,6 @@ class ShardOutcome:
     costs: Costs
     worker: str
     for_spark: frozenset[str] = frozenset()  # of the queries with errors: those about which Spark is to decide
-
-    def write(self, path: Path) -> None:
-        with disk_errors(path):
-            path.write_bytes(pickle.dumps(self, protocol=5))
-
-
-def read_outcome(path: str) -> ShardOutcome:
-    """What a worker wrote; the file is not needed any more."""
-    outcome: ShardOutcome = pickle.loads(Path(path).read_bytes())
-    os.unlink(path)
-    return outcome
 
 
 def worker_name() -> str:

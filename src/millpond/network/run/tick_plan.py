@@ -14,13 +14,15 @@ from millpond.event_time import Progress
 from millpond.network.run.definitions import RunningQueries
 from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
+from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.state import Seen
 from millpond.network.run.steps import Step
 from millpond.network.run.task import ShardTask, worker_name
 from millpond.table.log import Frame
 from millpond.table.sections import sections_of
 
-CHECKPOINT_TICKS = 120  # between checkpoints of windows
+CHECKPOINT_TICKS = 120  # between checkpoints of windows, at least, and
+CHECKPOINT_PAUSE = 120.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,16 @@ def plan_tick(
     host: NetworkHost,
     running: RunningQueries,
     recent: RecentFrames,
-    definitions: Mapping[str, Path],
+    definitions: Mapping[str, ShardDefinitions],
+    out: Path,
     owners: Mapping[tuple[str, int], str],
+    *,
+    checkpoint: bool,
 ) -> TickPlan | None:
     """The next tick, or None if there is nothing to evaluate.
 
-    `definitions` tells the file with the queries of a table's shards, `owners` the worker that had a shard last.
+    `definitions` has the queries of a table's shards, `out` is where checkpoints go, `owners` tells the worker that had a shard
+    last; `checkpoint`, whether to begin checkpoints of windows.
     """
     if running.whole is None or not running.steps:
         return None
@@ -62,7 +68,6 @@ def plan_tick(
         after[folder] = Seen(end, now if now is not None else seen.watermark)
     if before == after and not running.whole.behind():
         return None
-    checkpoint = (running.draft.tick + 1) % CHECKPOINT_TICKS == 0
     tasks: list[ShardTask] = []
     for name in sorted(set(running.placed.values())):
         folder = host.stream(name).definition.folder
@@ -70,7 +75,7 @@ def plan_tick(
             continue
         tasks += _tasks(
             host, running, name, before[folder], after[folder], [*recent.of(folder), *frames[folder]],
-            definitions[name], owners, checkpoint,
+            definitions[name], out, owners, checkpoint,
         )  # fmt: skip
     return TickPlan(running.run_id, dict(running.steps), before, after, frames, tuple(tasks), checkpoint)
 
@@ -82,7 +87,8 @@ def _tasks(
     before: Seen,
     after: Seen,
     frames: list[Frame],
-    definitions: Path,
+    definitions: ShardDefinitions,
+    out: Path,
     owners: Mapping[tuple[str, int], str],
     checkpoint: bool,
 ) -> list[ShardTask]:
@@ -98,7 +104,7 @@ def _tasks(
             pond=str(host.folder),
             run_id=running.run_id,
             version=running.versions[name],
-            definitions=str(definitions),
+            definitions=definitions,
             table=name,
             shard=shard,
             before=before,
@@ -106,7 +112,7 @@ def _tasks(
             sections=sections_of(frames, shard),
             reach=frames[0].first if frames else before.position,
             progress=progress,
-            out=str(definitions.parent),
+            out=str(out),
             keep=checkpoint,
             owner=owners.get((name, shard), ""),
             planner=worker_name(),

@@ -10,7 +10,9 @@ exactly where the task begins. A task changes no file that anybody refers to, so
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,20 +34,18 @@ from millpond.network.strategies.base import spark_decides
 from millpond.schema import with_seq
 from millpond.table.sections import read_sections
 
-_MOST_SHARDS = 64  # remembered by one worker
 
-
-def run_task(task: ShardTask, name: str) -> str:
-    """Do a task; the path of its outcome, in a file of that name."""
+def run_task(task: ShardTask) -> ShardOutcome:
+    """Do a task."""
     shard = _shard_for(task)
     outcome = shard.step(task)
     shard.keep(task)
-    path = Path(task.out) / f"{name}.shard"
-    outcome.write(path)
-    return str(path)
+    shard.bytes = sum(size for _, size in outcome.held.values())
+    _let_go_of_oldest(_most_bytes())
+    return outcome
 
 
-_shards: dict[tuple[str, str, str, int], Shard] = {}
+_shards: dict[tuple[str, str, str, int], Shard] = {}  # those used longest ago first
 _prepared: dict[tuple[str, str, int], Prepared] = {}  # shared by the shards of a worker: preparing a query is expensive
 
 
@@ -62,11 +62,25 @@ def _watch_for(task: ShardTask) -> Watch:
 def _shard_for(task: ShardTask) -> Shard:
     key = (task.pond, task.run_id, task.table, task.shard)
     _forget([k for k in _shards if k[0] == task.pond and k[1] != task.run_id])  # the pond was closed and opened again
-    while len(_shards) >= _MOST_SHARDS and key not in _shards:
-        _shards.pop(next(iter(_shards))).close()
-    if key not in _shards:
-        _shards[key] = Shard(task)
-    return _shards[key]
+    shard = _shards.pop(key) if key in _shards else Shard(task)
+    _shards[key] = shard
+    return shard
+
+
+@cache
+def _most_bytes() -> int:
+    """What the shards of this process may take: of the machine's memory the share of one worker, of as many as it has cores, and
+    one for the pond's process."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 + (os.cpu_count() or 1))
+
+
+def _let_go_of_oldest(most: int) -> None:
+    """Forget shards, those used longest ago first, until the others take no more than that; the one just used stays."""
+    taken = sum(shard.bytes for shard in _shards.values())
+    while taken > most and len(_shards) > 1:
+        shard = _shards.pop(next(iter(_shards)))
+        taken -= shard.bytes
+        shard.close()
 
 
 def forget_shards(pond: str) -> None:
@@ -108,6 +122,7 @@ class Shard:
 
     def __init__(self, task: ShardTask) -> None:
         self.seen: Seen | None = None
+        self.bytes = 0  # that its windows took after the last task
         self.version = -1
         self._catalog = Catalog()
         self._evaluator: Evaluator | None = None
@@ -243,7 +258,7 @@ class Shard:
         self._made[name] = (query.folder, query.revision)
 
     def _load(self, task: ShardTask) -> ShardDefinitions:
-        definitions = ShardDefinitions.read(task.definitions)
+        definitions = task.definitions
         self._catalog = definitions.catalog
         self.version = task.version
         return definitions
