@@ -40,12 +40,12 @@ with millpond.connect(sys.argv[1]) as db, db.subscribe(sys.argv[2], after=int(sy
 """
 LISTENER = """
 import sys, time, psycopg
-with psycopg.connect(sys.argv[1], autocommit=True) as connection:
-    connection.execute("LISTEN came")
+with psycopg.connect(sys.argv[1], autocommit=True) as told, psycopg.connect(sys.argv[1], autocommit=True) as asked:
+    told.execute("LISTEN came")
     print("ready", flush=True)
     last = -2
-    for _ in connection.notifies():
-        rows = connection.execute("SELECT k FROM r WHERE k > %s ORDER BY k", (last,)).fetchall()
+    for _ in told.notifies():  # its connection takes no statement meanwhile
+        rows = asked.execute("SELECT k FROM r WHERE k > %s ORDER BY k", (last,)).fetchall()
         now = time.monotonic_ns()
         for (key,) in rows:
             last = key

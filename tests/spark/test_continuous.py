@@ -60,7 +60,7 @@ def test_the_pipeline_sends_what_the_pond_sends(tmp_path: Path) -> None:
             second(db, t)
         expected = without_numbers(results(db))
     with make(tmp_path / "spark") as db:
-        db.start()
+        db.start(wait=True)
         for t in range(8):
             second(db, t)
         db.archive()
@@ -68,6 +68,7 @@ def test_the_pipeline_sends_what_the_pond_sends(tmp_path: Path) -> None:
             second(db, t)
     with millpond.connect(tmp_path / "spark", spark_master="local[2]", auto_archive=False) as db:
         subscription = db.subscribe("crossings", after=-1)  # also starts the pipeline
+        db.start(wait=True)  # before that, results come from this process
         for t in range(11, 14):
             second(db, t)
         found = results(db)
