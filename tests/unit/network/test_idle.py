@@ -219,7 +219,7 @@ def test_what_cannot_be_idle(db: Pond) -> None:
     with pytest.raises(millpond.SqlSyntaxError) as syntax:
         db.sql("ALTER STREAMING TABLE a SET IDEL")
     assert str(syntax.value) == (
-        'expected RANGE, LATENESS, AHEAD, NOW, IDLE or ACTIVE after SET, but found "IDEL"\n'
+        'expected RANGE, LATENESS, AHEAD, NOW, IDLE, ACTIVE or REDUCE after SET, but found "IDEL"\n'
         "line 1: ALTER STREAMING TABLE a SET IDEL\n                                    ^^^^\n"
         'Hint: Did you mean "IDLE"?'
     )
