@@ -173,10 +173,11 @@ def _figures(name: str, sent: list[int], came: dict[int, int]) -> dict[str, Any]
 
 def _phases(report: Report, db: Pond, what: str, appended: list[float]) -> None:
     """Where a tick's time goes, as the pond itself tells it."""
-    ticks = db.sql("SELECT seconds, plan, shards, whole, commit FROM millpond.ticks").arrow()
+    ticks = db.sql("SELECT * FROM millpond.ticks").arrow()
     row = {"of": what, "append and advance": rounded(float(np.median(appended)))}
     for name in ("seconds", "plan", "shards", "whole", "commit"):
-        values = [v for v in ticks[name].to_pylist() if v is not None]
+        column = name if name == "seconds" else f"{name}_seconds"
+        values = [v for v in ticks[column].to_pylist() if v is not None]
         row["tick" if name == "seconds" else name] = rounded(float(np.median(values)) * 1000) if values else 0.0
     report.table(f"Where the time goes ({what}), medians in ms", [row])
 
