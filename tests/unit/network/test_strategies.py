@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import millpond
+from millpond.errors import EngineError
 from millpond.event_time import Progress
 from millpond.network.evaluate.evaluator import Evaluator
 from millpond.network.plan.prepared import Prepared, prepare
@@ -241,7 +242,7 @@ def test_a_query_that_cannot_be_filled_leaves_nothing_behind(pond: Any, monkeypa
         raise MemoryError
 
     monkeypatch.setattr(STRATEGIES[-1], "fill", fill)
-    with pytest.raises(MemoryError):
+    with pytest.raises(EngineError, match="not enough memory"):
         evaluator.add(bad, Progress(0, None))
     assert step(evaluator, [(1, 9, 1)], 0, 6).keys() == {"q0"}
     evaluator.close()

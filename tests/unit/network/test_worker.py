@@ -217,7 +217,7 @@ def test_what_a_worker_remembers_is_bounded_by_bytes_and_not_by_shards(tmp_path:
         assert len(filled[2]) == 66
         assert filled[1] == filled[2]
         sizes = [shard.bytes for shard in filled[2]]
-        assert all(sizes)
+        assert min(sizes) > 1 << 20, "an empty shard has an engine of its own"
         shards._let_go_of_oldest(sum(sizes[-3:]))
         assert list(shards._shards.values()) == filled[2][-3:]
         shards._let_go_of_oldest(0)
