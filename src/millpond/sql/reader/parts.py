@@ -43,7 +43,7 @@ class Parts(TokenCursor):
     def refuse(self, words: Iterable[str], *, prefix: str = "", suffix: str = "", hint: str | None = None) -> None:
         """If the next token is one of these words, say that it is not supported."""
         for word in words:
-            if self.at(word):
+            if self.at(word) or self.at(*word.split()):
                 following = self.look(1).text.upper() if word in ("OR", "CONTINUOUS", "MATERIALIZED") else ""
                 named = f"{prefix}{word} {following}".rstrip()
                 raise self.unsupported(f"{named} is not supported{suffix}", self.index, hint=hint)
@@ -119,6 +119,8 @@ class Parts(TokenCursor):
             raise self.unexpected("a type")
         written = self.look().text
         self.index += 1
+        if written.upper() == "DOUBLE" and self.accept("PRECISION"):
+            written += " PRECISION"
         if self.at("("):
             numbers: list[int] = []
             self.parenthesised(lambda: numbers.append(self.whole("a whole number")))
