@@ -45,7 +45,7 @@ from millpond.sql.sizes import check_growth
 _RENAMING = frozenset({exp.Pivot, exp.PivotAlias, exp.Lateral, exp.Aliases})
 """What gives columns names that are not those of a table: a name that no table has may be one of these."""
 
-_SOURCES = frozenset({exp.Values, exp.Join})
+_SOURCES = frozenset({exp.Values, exp.Join, exp.Subquery})
 """Without these, and what steps may make, each relation of a FROM is the only one, and has a name or needs none."""
 
 
