@@ -69,7 +69,7 @@ feed s
 ! SELECT * FROM r [ROWS 2] AS x(a)
 table "r" has 2 columns, and its alias names 1
 line 1: SELECT * FROM r [ROWS 2] AS x(a)
-                                    ^^^^
+                                    ^^^
 
 ! SELECT * EXCEPT (x) FROM r [ROWS 1]
 column "x" does not exist in this FROM
