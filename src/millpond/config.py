@@ -41,8 +41,8 @@ class Config:
     statement_length  characters that one call of `sql` may have
     query_time      how long a one-time query may run; 0 is no limit, which is right where its user can press Ctrl-C: a
                     server sets it
-    evaluation_time  how long the engine may take for one query at one instant; beyond it a continuous query stops, with that as
-                    its problem; 0 is no limit
+    evaluation_time  how long the engine may take for one query at one instant, and in the shards of a table for all its
+                    instants of one tick; beyond it a continuous query stops, with that as its problem; 0 is no limit
     query_memory    bytes that the embedded engine may take for all queries together, and that one result may take; beyond it
                     the engine goes to disk, for up to four times as much, and then fails; 0 is half of the machine's memory
     evaluation_memory  the same for the engine that evaluates continuous queries, in each process; beyond it a continuous query

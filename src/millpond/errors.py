@@ -174,7 +174,7 @@ class UnknownName(SqlError, LookupError):
         sql: str | None = None,
         span: Span | None = None,
     ) -> None:
-        names = sorted(set(existing))
+        names = sorted(name for name in set(existing) if not name.startswith("__"))  # those are of the engine
         close = nearest(name, names)
         if hint is None:
             hint = f'Did you mean "{close}"?' if close else None

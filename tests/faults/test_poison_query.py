@@ -14,6 +14,7 @@ import pytest
 import millpond
 from millpond.clock import SystemClock
 from millpond.network.engine import watch
+from millpond.network.strategies.parts import context
 
 ROWS = 60_000
 CLOCK = SystemClock()
@@ -129,6 +130,74 @@ def test_closing_does_not_wait_for_an_evaluation_and_fails_no_query(
         again.sql("DROP CONTINUOUS QUERY poison")
         again.tick()
         assert len(again.sql("SELECT * FROM good").rows()) == 3
+
+
+def open_quiet(folder: Path, **settings: object) -> millpond.Pond:
+    """Two rows, 200,000 instants of one unit apart."""
+    db = millpond.connect(folder, auto_archive=False, **settings)
+    db.sql("CREATE STREAMING TABLE r (k INT, v BIGINT, t BIGINT) TIMESTAMP BY t SHARD BY k WITH (shards = 2)")
+    db.sql("CREATE CONTINUOUS QUERY good RANGE UNBOUNDED AS SELECT k, v FROM r [NOW] SAMPLE REALTIME")
+    db.append("r", [(1, 1, 1), (2, 2, 200_000)])
+    db.advance("r", 200_001)
+    return db
+
+
+def test_a_query_with_very_many_instants_holds_up_nobody(tmp_path: Path) -> None:
+    """It had all of them evaluated in one tick, and the others waited."""
+    with open_quiet(tmp_path / "pond") as db:
+        db.tick()
+        db.sql(
+            "CREATE CONTINUOUS QUERY many FROM 2 AS SELECT max(v) AS m, NOW() AS n FROM r [INTERVAL 300000] SAMPLE INTERVAL 1"
+        )
+        ticking = threading.Thread(target=db.tick)
+        ticking.start()
+        try:
+            until(lambda: 0 < len(db.resume("many").fetch()) < 190_000)
+            db.append("r", [(3, 3, 200_005)])
+            db.advance("r", 200_006)
+            until(lambda: len(db.sql("SELECT * FROM good").rows()) == 3, 10)
+            assert ticking.is_alive(), "it had all of its instants evaluated"
+            db.sql("DROP CONTINUOUS QUERY many")
+            ticking.join(10)
+            assert not ticking.is_alive()
+        finally:
+            db.close()
+            ticking.join(60)
+
+
+def test_what_is_left_to_later_ticks_comes_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "SLICE", 0.02)
+    with open_quiet(tmp_path / "pond") as db:
+        db.tick()
+        for name, what in (("whole", "max(v) + NOW() AS n"), ("groups", "count(*) AS n")):
+            db.sql(
+                f"CREATE CONTINUOUS QUERY {name} FROM 2 AS SELECT {what} FROM r [INTERVAL 300000] SAMPLE INTERVAL 50"
+            )
+        ((before,),) = db.sql("SELECT max(number) FROM millpond.ticks").rows()
+        db.tick()
+        assert db.sql("SELECT max(number) FROM millpond.ticks").rows()[0][0] > before + 3
+        assert [row[:2] for row in db.resume("whole").fetch().rows()] == [
+            (at + (1 if at < 200_000 else 2), at) for at in range(50, 200_001, 50)
+        ]
+        counts = [row[:2] for row in db.resume("groups").fetch().rows()]
+        assert counts == [(1 if at < 200_000 else 2, at) for at in range(50, 200_001, 50)]
+
+
+def test_instants_in_the_shards_have_a_time_limit(tmp_path: Path) -> None:
+    """All shards go on together, so that none may leave instants to the next tick."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False, evaluation_time=timedelta(seconds=1)) as db:
+        db.sql("CREATE STREAMING TABLE r (k INT, v BIGINT, t BIGINT) TIMESTAMP BY t WITH (shards = 1)")
+        query = "SELECT k, NOW() AS n FROM r [INTERVAL 3000000] SAMPLE INTERVAL 1"
+        db.sql(f"CREATE CONTINUOUS QUERY many RANGE UNBOUNDED AS {query}")
+        db.append("r", [(1, 1, 1), (2, 2, 2_000_000)])
+        db.advance("r", 2_000_001)
+        db.tick()
+        ((problem,),) = db.sql("SELECT problem FROM millpond.queries WHERE name = 'many'").rows()
+        assert problem == (
+            'the instants of query "many" in one tick took longer than 1 second\n'
+            "Detail: Others wait for the end of a tick.\n"
+            'Hint: Give the query a longer SAMPLE, or connect with a longer "evaluation_time".'
+        )
 
 
 def test_create_does_not_evaluate_what_has_nothing_to_do_with_rows(tmp_path: Path) -> None:

@@ -70,6 +70,10 @@ class Owner(Protocol):
 
     round: threading.RLock
 
+    @property
+    def has_left(self) -> bool:
+        """Whether the last tick left something to the next."""
+
     def next_tasks(self, *, force: bool, archive: bool) -> Sequence[Work]:
         """The tasks that are due, of the archive too if wanted; also does what needs no worker (retention, cleaning)."""
 
@@ -304,6 +308,8 @@ class Pipeline:
                 self._owner.commit_results(self._run_tasks(tasks))
                 self.durations.append(time.monotonic() - begin)
                 self.ticks += 1
+            if self._owner.has_left:
+                self._wake.set()
         with self._idle:
             if not tasks or (reached and not any(isinstance(task, CompactTask | CopyTask) for task in tasks)):
                 self._done = max(self._done, asked)

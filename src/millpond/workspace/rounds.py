@@ -85,6 +85,11 @@ class Rounds:
                 self._finish(plan, run_here(plan.tasks))
             self._host.standing.take_in()
 
+    @property
+    def has_left(self) -> bool:
+        """Whether the last tick left something to the next, which may begin at once."""
+        return self._host.network.has_left
+
     def archive(self) -> None:
         """Archive everything in this process. The same tasks as a tick's, one after another."""
         with self.round, disk_errors(self._host.folder):

@@ -298,6 +298,8 @@ class Workspace(ProcessBound):
         waited for."""
         self.own()
         self._beat()
+        while self.network.has_left:
+            self._beat()
         watermarks = {name: table.now for name, table in self.streams().items()}
         handled = -1
         while self.network.spark.handled > handled and self.network.wait_for_spark(watermarks):

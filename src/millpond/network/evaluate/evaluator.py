@@ -51,12 +51,16 @@ class Evaluator:
         memory: int = 0,
         watch: Watch | None = None,
         spark: SparkEngine | None = None,
+        leaves: bool = False,
+        limit: float | None = None,
     ) -> None:
+        """`leaves`: a query with many instants may leave some to the next step; if not, `limit` is how many seconds they may
+        take."""
         self.history = history
         self.engine = Engine(threads, memory)
         self._watch = watch
         self.strategies: dict[str, Strategy] = {}  # by the names of queries, each after those it reads
-        self._context = Context(history, self.engine, spark)
+        self._context = Context(history, self.engine, spark, leaves=leaves, limit=limit)
         self.inlets = self._context.inlets
 
     # -- the network changes ----------------------------------------------------------------------------------------
@@ -133,11 +137,17 @@ class Evaluator:
         """Whether a query has something to do although nothing came."""
         return any(s.error is None and s.ready() for s in self.strategies.values())
 
+    @property
+    def left(self) -> set[str]:
+        """The queries that left instants of the last step to the next."""
+        return {name for name, s in self.strategies.items() if s.error is None and s.left is not None}
+
     # -- a step -----------------------------------------------------------------------------------------------------
 
     def step(self, rows: Mapping[str, pa.Table], frontiers: Mapping[str, int]) -> dict[str, pa.Table]:
         """Take in rows of streams, and evaluate every instant that is complete now."""
         self._take_in(rows, frontiers)
+        self._context.begin_step()
         sent: dict[str, pa.Table] = {}
         for name, strategy in self.strategies.items():
             found = self._advance(strategy)
@@ -163,7 +173,7 @@ class Evaluator:
         """
         if strategy.error is not None or (strategy.waiting is not None and time.perf_counter() < strategy.not_before):
             return None
-        strategy.waiting = None
+        strategy.waiting = strategy.left = None
         span = strategy.due()
         if span is None:
             return None
@@ -171,6 +181,7 @@ class Evaluator:
         before = strategy.progress
         try:
             with self._watched(strategy.prepared.query) as self.engine.evaluation:
+                self._context.begin_query()
                 if strategy.progress.frontier is None:
                     strategy.begin(span[0])
                 found = strategy.advance(*span)

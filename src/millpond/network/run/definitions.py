@@ -76,9 +76,7 @@ class RunningQueries:
         self._not_before = 0.0  # when that is tried again
         self._asker: Engine | None = None
         self._last_sent = LastSentResults(host.folder, watch)
-        self._unsettled: dict[
-            str, bool
-        ] = {}  # steps evaluated whole until their next instant, and whether they move then
+        self._unsettled: dict[str, bool] = {}  # steps evaluated whole until their next instant; whether they move then
         self._moving: set[str] = set()  # steps that are to be taken up where they belong
         self.moved = MovedQueries()
 
@@ -237,7 +235,7 @@ class RunningQueries:
     def _make_memory(self) -> None:
         self.past = Past(self._shelf, self._host.local, self._host.catalog, self._kept)
         memory = self._host.config.evaluation_memory
-        self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark)
+        self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark, leaves=True)
 
     def _has_lent_time(self, name: str) -> bool:
         """Whether the readers of a step go by the time of what it reads, because it has not begun. Once it does not run any more,
@@ -304,13 +302,15 @@ class RunningQueries:
                 self.draft = self.draft.losing(lost).settling(lost)
 
     def settle(self, before: State) -> None:
-        """After a tick: queries that were unsettled and have sent the difference go on where they belong."""
+        """After a tick: queries that were unsettled and have sent the difference go on where they belong, once they have left no
+        instants to the next tick."""
+        left = set() if self.whole is None else self.whole.left
         settled = before.unsettled.keys() - self.draft.unsettled.keys()
         for name, step in self.steps.items() if settled or self._unsettled else ():
             last = self.draft.progress[step.folder].last
             if step.folder in settled and last is not None:
                 self._last_sent.settled(step.definition, last)
-            is_settled = last is not None and step.folder not in self.draft.unsettled
+            is_settled = last is not None and step.folder not in self.draft.unsettled and name not in left
             if is_settled and self._unsettled.pop(name, False):
                 self._moving.add(name)
 

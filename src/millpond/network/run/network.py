@@ -399,6 +399,12 @@ class Network:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
+    @property
+    def has_left(self) -> bool:
+        """Whether the last tick left instants to the next, because a query has very many."""
+        whole = self._running.whole
+        return whole is not None and bool(whole.left)
+
     def outlet(self, name: str) -> Outlet:
         query = self.host.catalog.query(name)
         if query.name not in self.results.by_name:

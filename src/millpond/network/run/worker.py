@@ -211,7 +211,9 @@ class Shard:
         self.close()
         definitions = self._load(task)
         past = ShardPast(Path(task.pond), self._catalog, task.table, task.shard)
-        self._evaluator = Evaluator(past, threads=1, memory=task.evaluation_memory, watch=_watch_for(task))
+        limit = None if task.evaluation_time is None else task.evaluation_time.total_seconds()
+        memory = task.evaluation_memory
+        self._evaluator = Evaluator(past, threads=1, memory=memory, watch=_watch_for(task), limit=limit)
         self._made, self._refused, self._for_spark = {}, {}, set()
         waiting = past.waiting(task.table, task.before.watermark, task.before.position)
         self._evaluator.open_at(self._catalog.streaming[task.table], task.before.watermark, waiting)

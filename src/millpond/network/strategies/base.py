@@ -33,7 +33,8 @@ What it promises.
   sent, `error` says why, and its progress stands at that instant; `for_spark` says whether Spark is to decide about that value,
   and the query goes on there. If another system cannot be reached, it is the same, but `waiting` says why and the instant is due
   again in the next step. Any other exception is a bug; the evaluator handles it. A strategy whose answers come from elsewhere may
-  leave its progress where it has answers up to; it is `ready` when more come.
+  leave its progress where it has answers up to; it is `ready` when more come. One that is asked instant by instant leaves to the
+  next step those for which this one has no time (`left`).
 
 What it may not do. Change inlets, or read from them what it did not announce in `needs` at the end of the last step. Ask the
 clock. Start threads. Keep references to what `Context` shares for one step.
@@ -128,6 +129,7 @@ class Strategy(ABC):
         self.for_spark = False  # whether it stopped at a value about which Spark is to decide, and can
         self.waiting: str | None = None  # why an instant could not be evaluated in the last step; it is tried again
         self.not_before = 0.0  # set by the evaluator: when the next try is due
+        self.left: int | None = None  # the instant with which the next step goes on, if this one had not time for all
         self.cost = Cost()
         self.held: pa.Table | None = None  # what was sent last, where that is not the result at the last instant
         self._inlets: list[Inlet] = []
@@ -210,10 +212,10 @@ class Strategy(ABC):
     def _send_each(
         self, instants: Iterable[int], frontier: int, send: Callable[[int], pa.Table | None]
     ) -> tuple[pa.Table | None, int]:
-        """What is sent at these instants, one after the other, and `frontier`. If one fails: what is sent before it, and that
-        instant; `error` or `waiting` then says why."""
+        """What is sent at these instants, one after the other, and `frontier`. If one fails, or is left to the next step: what is
+        sent before it, and that instant; of a failure `error` or `waiting` says why."""
         sent = []
-        for instant in instants:
+        for instant in self._in_time(instants):
             try:
                 part = send(instant)
             except Unreachable as error:
@@ -225,7 +227,16 @@ class Strategy(ABC):
                 break
             if part is not None:
                 sent.append(part)
-        return pa.concat_tables(sent) if sent else None, frontier
+        return pa.concat_tables(sent) if sent else None, frontier if self.left is None else self.left
+
+    def _in_time(self, instants: Iterable[int]) -> Iterator[int]:
+        """These instants, as many as the step has time for: at least one. `left` is the first of the others."""
+        self.left = None
+        for number, instant in enumerate(instants):
+            if number and self.context.time_is_over(self.prepared.query.users_name):
+                self.left = instant
+                return
+            yield instant
 
     def fail(self, error: MillpondError) -> None:
         """It stops at the instant at which its progress stands."""

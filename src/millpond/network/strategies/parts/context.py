@@ -6,11 +6,13 @@ the partitioned windows are held once, here. What is of one step only is forgott
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable
 
 import pyarrow as pa
 
+from millpond.errors import EngineError, counted
 from millpond.event_time import NEVER, event_times
 from millpond.network.buffers.arrivals import Arrived
 from millpond.network.buffers.neighbours import Neighbours
@@ -22,13 +24,23 @@ from millpond.network.time.inlet import Inlet
 from millpond.query.binding.uses import Use
 from millpond.windows.base import Window
 
+SLICE = 1.0  # seconds that a step gives to queries with many instants: one that begins in the past may have millions
+_SHARE = 0.1  # seconds for each of them once that is used up
 _CONTENTS = 8  # contents of windows remembered within a step; a query that catches up has thousands of instants
 
 
 class Context:
     """Not thread safe: all strategies of an evaluator run in its thread, one after the other."""
 
-    def __init__(self, history: History, engine: Engine, spark: SparkEngine | None = None) -> None:
+    def __init__(
+        self,
+        history: History,
+        engine: Engine,
+        spark: SparkEngine | None = None,
+        *,
+        leaves: bool = False,
+        limit: float | None = None,
+    ) -> None:
         self.history = history
         self.engine = engine
         self.spark = spark  # None in the shards
@@ -39,6 +51,35 @@ class Context:
         self._windows: dict[tuple[str, Window], weakref.WeakSet[Neighbours]] = {}
         self._arrived: dict[tuple[str, int, int], Arrived] = {}
         self._contents: dict[tuple[str, int, int], Arrived] = {}
+        self._leaves = leaves  # whether instants may be left to the next step
+        self._limit = limit  # else: how many seconds all instants of a query in one step may take
+        self._slice_ends = 0.0
+        self._ends: float | None = None
+
+    def begin_step(self) -> None:
+        self._slice_ends = time.perf_counter() + SLICE
+
+    def begin_query(self) -> None:
+        """The time of the next query of the step begins."""
+        now = time.perf_counter()
+        if self._leaves:
+            self._ends = max(self._slice_ends, now + min(_SHARE, SLICE))
+        else:
+            self._ends = None if self._limit is None else now + self._limit
+
+    def time_is_over(self, query: str) -> bool:
+        """Whether a query is to leave its other instants to the next step. An error where it cannot, because all shards of
+        a table go on together."""
+        if self._ends is None or time.perf_counter() < self._ends:
+            return False
+        if self._leaves:
+            return True
+        assert self._limit is not None
+        raise EngineError(
+            f'the instants of query "{query}" in one tick took longer than {counted(self._limit, "second")}',
+            detail="Others wait for the end of a tick.",
+            hint='Give the query a longer SAMPLE, or connect with a longer "evaluation_time".',
+        )
 
     def arrived(self, stream: str, begin: int, frontier: int) -> Arrived:
         """The rows of a stream with begin <= time < frontier."""

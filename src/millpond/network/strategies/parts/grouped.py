@@ -133,6 +133,8 @@ class GroupedStrategy(Strategy):
         except MillpondError:
             self._fill_from_history(stood)  # it may hold part of what failed
             sent, frontier = self._send_up_to_failure(begin, frontier)
+        if self.left is not None:
+            frontier = self.left
         done = self._instants(begin, frontier)[-1:]
         self.progress = Progress(frontier, done[0] if done else self.progress.last)
         self._waits = self.prepared.query.stream_operator != "rstream" or (self._waits and not done)
@@ -165,7 +167,7 @@ class GroupedStrategy(Strategy):
             self.cost.evaluations += 1
             return self._changes(begin, frontier)
         send = self._send_row_by_row if self.prepared.each_row else self._send_at
-        parts = [send(instant) for instant in awake(self._instants(begin, frontier), self._wakes)]
+        parts = [send(instant) for instant in self._in_time(awake(self._instants(begin, frontier), self._wakes))]
         return pa.concat_tables(parts) if parts else None
 
     def _changes(self, begin: int, frontier: int) -> pa.Table | None:
