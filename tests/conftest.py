@@ -1,5 +1,5 @@
-"""What every test shares: the `--rewrite` option, a Hypothesis that gives the same examples each time, and a Java that is
-quick to start.
+"""What every test shares: the `--rewrite` option, a Hypothesis that gives the same examples each time, a Java that is quick to
+start, and folders in memory.
 
 Helpers beside tests are imported by their full name (`from tests.laws.oracle import ...`); `pythonpath` in
 pyproject.toml makes that work.
@@ -8,7 +8,10 @@ pyproject.toml makes that work.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -26,6 +29,13 @@ providers._get_local_constants = lambda: providers._local_constants
 # A test's Spark lives for seconds: the second compiler would take more of them than it gives back. Without it the JVM has room for
 # a fifth of the code only, which is full before the tests are over: what was compiled is then thrown away, and compiled again.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
+
+# Tests sync hundreds of thousands of times. What they try is the order of writes, not the disk: `kill -9` leaves the page cache
+# intact. So their folders are in memory, where there is such a place and room in it.
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+    os.environ["TMPDIR"] = str(_MEMORY)  # of processes that tests start, too
+    tempfile.tempdir = None
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that. Tests of Ctrl-C need it heard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -146,11 +146,11 @@ def rounds(folder: Path, seed: int, times: int) -> None:
     assert compare(folder, queries, subscriber) > 20
 
 
-def test_three_kills(quick_path: Path) -> None:
-    rounds(quick_path / "pond", 0, 3)
+def test_three_kills(tmp_path: Path) -> None:
+    rounds(tmp_path / "pond", 0, 3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 7))
-def test_thirty_kills(quick_path: Path, seed: int) -> None:
-    rounds(quick_path / "pond", seed, 5)
+def test_thirty_kills(tmp_path: Path, seed: int) -> None:
+    rounds(tmp_path / "pond", seed, 5)

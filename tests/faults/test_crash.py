@@ -100,9 +100,9 @@ def crash_round(folder: Path, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pond", range(10))
-def test_fifty_kills(quick_path: Path, pond: int) -> None:
+def test_fifty_kills(tmp_path: Path, pond: int) -> None:
     for seed in range(100 + 5 * pond, 105 + 5 * pond):
-        crash_round(quick_path, seed)
+        crash_round(tmp_path, seed)
 
 
 # -- failpoints -----------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def ended(server: subprocess.Popen[str]) -> int:
     return int(server.stdout.readline())
 
 
-def test_killed_at_random_moments(forks: subprocess.Popen[str], quick_path: Path) -> None:
-    folder, ledger = quick_path / "pond", quick_path / "ledger"
+def test_killed_at_random_moments(forks: subprocess.Popen[str], tmp_path: Path) -> None:
+    folder, ledger = tmp_path / "pond", tmp_path / "ledger"
     for seed in range(5):
         before = lines(ledger)
         writer = begin(forks, "", [str(seed), str(folder), str(ledger)])
@@ -157,17 +157,17 @@ def test_killed_at_random_moments(forks: subprocess.Popen[str], quick_path: Path
 
 
 @pytest.mark.parametrize(("name", "passes"), PLACES)
-def test_killed_at(forks: subprocess.Popen[str], quick_path: Path, name: str, passes: int) -> None:
-    folder, ledger = quick_path / "pond", quick_path / "ledger"
+def test_killed_at(forks: subprocess.Popen[str], tmp_path: Path, name: str, passes: int) -> None:
+    folder, ledger = tmp_path / "pond", tmp_path / "ledger"
     arguments = [str(passes), str(folder), str(ledger), "--operations", "1500"]
     begin(forks, f"{name}=kill@{passes}", arguments)
     assert ended(forks) == KILLED, "the failpoint was not reached"
     compare_and_go_on(folder, ledger, passes)
 
 
-def test_killed_again_while_recovering(forks: subprocess.Popen[str], quick_path: Path) -> None:
+def test_killed_again_while_recovering(forks: subprocess.Popen[str], tmp_path: Path) -> None:
     """The same pond dies at one place after another."""
-    folder, ledger = quick_path / "pond", quick_path / "ledger"
+    folder, ledger = tmp_path / "pond", tmp_path / "ledger"
     for seed, name in enumerate(["log.after_write", "archive.between_commits", "log.new_segment", "log.after_write",
                                  "checkpoint.after_delete", "compaction.after_commit", "update.before_commit"]):  # fmt: skip
         arguments = [str(seed), str(folder), str(ledger), "--operations", "1500"]
@@ -178,13 +178,13 @@ def test_killed_again_while_recovering(forks: subprocess.Popen[str], quick_path:
         book.close()
 
 
-def test_failpoints_come_from_the_environment(quick_path: Path) -> None:
+def test_failpoints_come_from_the_environment(tmp_path: Path) -> None:
     environment = {"MILLPOND_FAILPOINTS": "log.after_sync=kill@3"}
-    arguments = ["1", str(quick_path / "pond"), str(quick_path / "ledger"), "--operations", "50"]
+    arguments = ["1", str(tmp_path / "pond"), str(tmp_path / "ledger"), "--operations", "50"]
     with start(arguments, environment=environment) as writer:
         _, said = writer.communicate(timeout=60)
     assert writer.returncode == KILLED, said
-    compare_and_go_on(quick_path / "pond", quick_path / "ledger", 1)
+    compare_and_go_on(tmp_path / "pond", tmp_path / "ledger", 1)
 
 
 @pytest.mark.parametrize(

@@ -1062,12 +1062,12 @@ FORGETTING = (
 )
 
 
-def test_a_reader_beside_a_writer(quick_path: Path) -> None:
+def test_a_reader_beside_a_writer(tmp_path: Path) -> None:
     """Another process appends 0, 1, 2, ..., archives, merges, expires, makes checkpoints and deletes files.
 
     Whenever the reader looks it sees an unbroken run of them, whose ends never go back.
     """
-    folder = quick_path / "pond"
+    folder = tmp_path / "pond"
     with open_pond(folder) as db:
         db.sql(FORGETTING)
     program = [sys.executable, str(Path(__file__).with_name("steady_writer.py")), str(folder)]
@@ -1144,11 +1144,11 @@ def test_a_reader_of_files_removed_before_a_restart(pond: Path) -> None:
     reader.close()
 
 
-def test_threads_that_append_ask_and_archive(quick_path: Path) -> None:
+def test_threads_that_append_ask_and_archive(tmp_path: Path) -> None:
     """Two threads append, one archives, one adds columns, two ask: no gap, nothing twice, no going back."""
     failures: list[BaseException] = []
     stop = threading.Event()
-    with open_pond(quick_path / "pond", segment_bytes=4_000) as db:
+    with open_pond(tmp_path / "pond", segment_bytes=4_000) as db:
         db.sql("CREATE STREAMING TABLE t (at BIGINT, writer BIGINT, id BIGINT) TIMESTAMP BY at WITH (shards = 2)")
         counts = [0, 0]
 
@@ -1202,7 +1202,7 @@ def test_threads_that_append_ask_and_archive(quick_path: Path) -> None:
             thread.join(60)
         assert not failures, failures
         assert not any(t.is_alive() for t in threads)
-    with open_pond(quick_path / "pond") as db:
+    with open_pond(tmp_path / "pond") as db:
         found = db.sql("SELECT writer, count(*), count(DISTINCT id), max(id) FROM t GROUP BY writer ORDER BY 1").rows()
         assert found == [(w, n, n, n - 1) for w, n in enumerate(counts)]
         assert db.sql("SELECT count(DISTINCT _seq), max(_seq) FROM t").rows() == [(sum(counts), sum(counts) - 1)]

@@ -158,12 +158,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     "mode", ["in turn", *(pytest.param(m, marks=pytest.mark.slow) for m in ("going on", "reopened", "stays full"))]
 )
 @pytest.mark.parametrize("part", ["creation", "life"])
-def test_nth_write(quick_path: Path, prepared: Path, disk: Disk, part: str, mode: str) -> None:
+def test_nth_write(tmp_path: Path, prepared: Path, disk: Disk, part: str, mode: str) -> None:
     untouched = False
     tried = 0
     while not untouched:
         tried += 7 if (part, mode) == ("life", "in turn") else 3 if mode == "in turn" else 1  # the others try every one
-        folder = quick_path / str(tried)
+        folder = tmp_path / str(tried)
         if part == "life":
             shutil.copytree(prepared, folder)
         else:

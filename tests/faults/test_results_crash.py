@@ -147,28 +147,26 @@ def rounds(folder: Path, seed: int, places: list[str]) -> set[str]:
     return reached
 
 
-def test_a_few_kills(quick_path: Path) -> None:
-    assert rounds(quick_path / "pond", 0, QUICK) == set(QUICK)
+def test_a_few_kills(tmp_path: Path) -> None:
+    assert rounds(tmp_path / "pond", 0, QUICK) == set(QUICK)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 5))
-def test_kills_everywhere(quick_path: Path, seed: int) -> None:
+def test_kills_everywhere(tmp_path: Path, seed: int) -> None:
     places = [*PLACES, *[""] * 6]
     Random(seed).shuffle(places)
-    missed = set(places) - rounds(quick_path / "pond", seed, places)
+    missed = set(places) - rounds(tmp_path / "pond", seed, places)
     assert missed <= {"removal.after_delete"}  # a removed file stays for minutes
 
 
-def test_a_folder_without_a_first_commit_is_taken_up(quick_path: Path) -> None:
-    create(quick_path / "pond")
-    with opened(quick_path / "pond") as db:
-        (quick_path / "pond" / "results" / db._workspace.catalog.query("kept").folder / "_delta_log").mkdir(
-            parents=True
-        )
-    with opened(quick_path / "pond") as db:
+def test_a_folder_without_a_first_commit_is_taken_up(tmp_path: Path) -> None:
+    create(tmp_path / "pond")
+    with opened(tmp_path / "pond") as db:
+        (tmp_path / "pond" / "results" / db._workspace.catalog.query("kept").folder / "_delta_log").mkdir(parents=True)
+    with opened(tmp_path / "pond") as db:
         for number in range(12):
             step(db, Random(number))
         assert db._workspace.network.keeper.settle()
         assert db._workspace.network.outlet("kept").archive.holds  # type: ignore[union-attr]
-    compare(quick_path / "pond", Client())
+    compare(tmp_path / "pond", Client())

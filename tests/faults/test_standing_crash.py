@@ -77,11 +77,11 @@ def crash_rounds(folder: Path, rounds: int, seed: int) -> None:
         check(folder, known)
 
 
-def test_registered_queries_survive_being_killed(quick_path: Path) -> None:
-    crash_rounds(quick_path / "pond", 3, 1)
+def test_registered_queries_survive_being_killed(tmp_path: Path) -> None:
+    crash_rounds(tmp_path / "pond", 3, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_registered_queries_survive_being_killed_often(quick_path: Path, seed: int) -> None:
-    crash_rounds(quick_path / "pond", 10, seed)
+def test_registered_queries_survive_being_killed_often(tmp_path: Path, seed: int) -> None:
+    crash_rounds(tmp_path / "pond", 10, seed)

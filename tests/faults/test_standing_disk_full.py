@@ -66,11 +66,11 @@ def steps(pond: Path) -> Iterator[Callable[[Registry], list[int]]]:
 
 @pytest.mark.parametrize("stays_full", [False, True])
 @pytest.mark.parametrize("reopened", [False, True])
-def test_a_disk_that_is_full_at_any_call(quick_path: Path, disk: Disk, stays_full: bool, reopened: bool) -> None:
+def test_a_disk_that_is_full_at_any_call(tmp_path: Path, disk: Disk, stays_full: bool, reopened: bool) -> None:
     number = 0
     while True:
         number += 1
-        pond = quick_path / str(number)
+        pond = tmp_path / str(number)
         pond.mkdir()
         registry = writer(pond)
         acknowledged: set[int] = set()

@@ -16,7 +16,7 @@ from tests.laws.questions import Asker
 from tests.laws.running import CHANGES, EVENTS, Case, Running, hold, random_event, random_setting
 
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
-QUICK = 32  # cases that are tried always
+QUICK = 20  # cases that are tried always
 PART = 70  # cases of one test of the others
 
 

@@ -21,7 +21,7 @@ import pytest
 import millpond
 from millpond.clock import ManualClock
 from tests.laws.naive import Row, Stream
-from tests.laws.running import GAPS, ROOT, STEPS
+from tests.laws.running import GAPS, STEPS
 
 FIRST = int(os.environ.get("MILLPOND_SEED", "0"))
 CASES = 8
@@ -129,7 +129,7 @@ def lives(random: Random) -> None:
     keyed = random.random() < 0.5
     asked = [random_question(random) for _ in range(4)]
     asked = [a if a.offset >= 0 or not a.function else Asked(**{**a.__dict__, "function": False}) for a in asked]
-    folder, clock = Path(tempfile.mkdtemp(prefix="millpond-law-", dir=ROOT)), ManualClock(1_767_225_600_000_000)
+    folder, clock = Path(tempfile.mkdtemp(prefix="millpond-law-")), ManualClock(1_767_225_600_000_000)
 
     def open_pond() -> millpond.Pond:
         return millpond.connect(folder / "pond", clock=clock, auto_archive=False, engine="duckdb", block_rows=32)

@@ -24,9 +24,6 @@ from millpond import Pond
 from millpond.results import archive as kept_results
 from millpond.results import keeper as result_keeper
 from millpond.results import outlet as outlets
-from tests.faults import conftest as faults
-
-quick_path = faults.quick_path  # a fixture
 
 RANGE, WINDOW = 12, 9
 Sent = tuple[int, int, int]  # vid, instant, number
@@ -188,23 +185,21 @@ def play(folder: Path, segment_bytes: int, steps: list[tuple[Any, ...]]) -> int:
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, segment_bytes=st.sampled_from([1, 4096]))
-def test_whatever_happens_the_range_is_there(
-    quick_path: Path, steps: list[tuple[Any, ...]], segment_bytes: int
-) -> None:
-    play(Path(tempfile.mkdtemp(dir=quick_path)) / "pond", segment_bytes, steps)
+def test_whatever_happens_the_range_is_there(tmp_path: Path, steps: list[tuple[Any, ...]], segment_bytes: int) -> None:
+    play(Path(tempfile.mkdtemp(dir=tmp_path)) / "pond", segment_bytes, steps)
 
 
 @pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, segment_bytes=st.sampled_from([1, 4096]))
-def test_whatever_happens_for_longer(quick_path: Path, steps: list[tuple[Any, ...]], segment_bytes: int) -> None:
-    play(Path(tempfile.mkdtemp(dir=quick_path)) / "pond", segment_bytes, steps)
+def test_whatever_happens_for_longer(tmp_path: Path, steps: list[tuple[Any, ...]], segment_bytes: int) -> None:
+    play(Path(tempfile.mkdtemp(dir=tmp_path)) / "pond", segment_bytes, steps)
 
 
 @pytest.fixture
-def world(quick_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[World]:
     with ExitStack() as stack:
-        yield World(quick_path / "pond", 1, stack)
+        yield World(tmp_path / "pond", 1, stack)
 
 
 def test_rows_move_to_files_and_go_with_the_range(world: World) -> None:
@@ -291,9 +286,9 @@ def test_what_a_paused_query_shows_does_not_hold_up_the_log(world: World) -> Non
     assert world.db.resume("rare").fetch().rows() == [(1, 1, 0)]
 
 
-def test_timestamps_are_cut_by_the_range_as_well(quick_path: Path) -> None:
+def test_timestamps_are_cut_by_the_range_as_well(tmp_path: Path) -> None:
     origin = datetime(2026, 1, 1)
-    with opened(quick_path / "pond") as db:
+    with opened(tmp_path / "pond") as db:
         db.sql("CREATE STREAMING TABLE r (vid INT, t TIMESTAMP) TIMESTAMP BY t")
         db.sql("CREATE STREAMING VIEW kept RANGE INTERVAL '10' SECOND AS SELECT vid FROM r [NOW] SAMPLE REALTIME")
         for second in range(30):
@@ -301,7 +296,7 @@ def test_timestamps_are_cut_by_the_range_as_well(quick_path: Path) -> None:
             db.advance("r", origin + timedelta(seconds=second + 1))
             db.tick()
             db._workspace.network.keeper.settle()
-        assert files(quick_path / "pond") > 0
+        assert files(tmp_path / "pond") > 0
         assert sorted(db.sql("SELECT vid FROM kept").rows()) == [(s,) for s in range(20, 30)]
         late = db.resume("kept", since=origin + timedelta(seconds=15)).fetch().rows()
         assert [row[0] for row in late] == list(range(15, 30))

@@ -398,14 +398,14 @@ def differs(story: Story, condition: Condition) -> bool:
 
 
 def is_dear(number: int, story: Story, place: int) -> bool:
-    """As it is each story is told always; under half of the other conditions in turn. Those of continuous queries take seconds, and
-    are told under a third; so do restarts after each step: one in six. The laws mix all of these conditions too. The paper's figure
+    """As it is each story is told always; under a third of the other conditions in turn. Those of continuous queries take seconds, and
+    are told under a quarter; so do restarts after each step: one in six. The laws mix all of these conditions too. The paper's figure
     is told under each of them."""
     if place == 0 or "figure" in story.id:
         return False
     if CONDITIONS[place].restart:
         return (number + place) % 6 != 0
-    return (number + place) % (3 if story.path.parent.name == "continuous" else 2) != 0
+    return (number + place) % (4 if story.path.parent.name == "continuous" else 3) != 0
 
 
 COURSES = [

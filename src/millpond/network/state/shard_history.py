@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -52,6 +54,19 @@ class FolderTables:
         self._standards.clear()
 
 
+_engines: WeakValueDictionary[Path, Local] = WeakValueDictionary()
+os.register_at_fork(after_in_child=_engines.clear)
+
+
+def _engine(pond: Path) -> Local:
+    """The engine that reads a pond's files for all of its shards in this process: making one takes longer than most questions."""
+    folder = pond.resolve()
+    engine = _engines.get(folder)
+    if engine is None:
+        engine = _engines[folder] = Local(folder)
+    return engine
+
+
 class ShardShelf(TableShelf):
     """Of one table it shows only the files of one shard. Rows of the tail are of all shards."""
 
@@ -72,7 +87,7 @@ class ShardPast(Past):
 
     def __init__(self, pond: Path, catalog: Catalog, table: str, shard: int) -> None:
         self._tables = FolderTables(pond, catalog)
-        super().__init__(ShardShelf(self._tables, table, shard), Local(pond.resolve()), catalog, pond / "shards", shard)
+        super().__init__(ShardShelf(self._tables, table, shard), _engine(pond), catalog, pond / "shards", shard)
         self._table = catalog.streaming[table]
         self._shard = shard
 
