@@ -116,3 +116,9 @@ SELECT sum(c) AS s, max(c) AS m FROM (SELECT vid, count(*) AS c FROM posreports 
 -- a key of grouping sets in HAVING that is no output
 -- on: spark
 SELECT sum(spd) AS s FROM posreports GROUP BY seg WITH CUBE HAVING seg > 3;
+-- conditions as keys of grouping sets
+SELECT count(*) AS a FROM posreports GROUP BY CUBE (lane, seg IS NULL);
+-- conditions of all kinds as keys of a rollup
+SELECT count(*) AS a FROM posreports GROUP BY ROLLUP (lane > 1 AND dir = 0, seg NOT IN (1, 2), spd NOT BETWEEN 10 AND 50, NOT lane = 1, seg IS DISTINCT FROM 3);
+-- conditions in lists of grouping sets
+SELECT count(*) AS a FROM posreports GROUP BY GROUPING SETS ((lane, seg NOT IN (1)), seg NOT IN (1), ());

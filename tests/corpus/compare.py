@@ -58,7 +58,10 @@ def _is_text(column: pa.ChunkedArray) -> bool:
 
 
 def sums_doubles(sql: str) -> bool:
-    return re.search(r"\b(sum|avg|std\w*|var\w*|corr|covar_\w+)\s*\(", sql, re.IGNORECASE) is not None
+    return (
+        re.search(r"\b(sum|avg|mean|std\w*|var\w*|corr|covar_\w+|regr_\w+|kurtosis|skewness)\s*\(", sql, re.IGNORECASE)
+        is not None
+    )
 
 
 def assert_same(case: Case, mine: pa.Table, spark: pa.Table) -> None:

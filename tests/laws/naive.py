@@ -64,9 +64,11 @@ class Query:
 
 @dataclass
 class Stream:
-    """A streaming table: the rows it accepted, in order of arrival, each with its time under "t"."""
+    """A streaming table: the rows it accepted, in order of arrival, each with its time under "t". With `history` it keeps them so
+    long, and no window by rows reaches further back."""
 
     lateness: int = 0
+    history: int | None = None
     rows: list[Row] = field(default_factory=list)
     late: int = 0
     highest: int | None = None
@@ -152,6 +154,7 @@ class Judge:
         self.streams = streams
         self.lives: dict[str, Life] = {}
         self._time = time
+        self._histories = {name: s.history for name, s in streams.items() if s.history is not None}
         self._seen: dict[str, int | None] = {}  # how far the network has read a stream, while a query reads it
 
     # -- what happens to queries --
@@ -237,7 +240,8 @@ class Judge:
             return
         for instant in _instants(query.slide, times, begin, end):
             for seen, arrived in _seen(query, inputs(query.select), rows, instant, self._time):
-                result = _Instant(instant, seen, look.standard, self._time, arrived).select(query.select, {})
+                around = _Instant(instant, seen, look.standard, self._time, arrived, self._histories)
+                result = around.select(query.select, {})
                 now = Counter(result)
                 sent = {"istream": now - life.held, "dstream": life.held - now, "rstream": now}[query.form]
                 answer = result if query.form == "rstream" else list(sent.elements())
@@ -346,7 +350,9 @@ class _Instant:
         standard: Mapping[str, Sequence[Row]],
         time: str,
         arrived: Row | None = None,
+        histories: Mapping[str, int] | None = None,
     ) -> None:
+        self.histories = histories or {}
         self.arrived = arrived
         self.instant = instant
         self.streams = streams
@@ -361,6 +367,8 @@ class _Instant:
         rows = [r for r in self.streams[source.table] if _time(r, self.time) <= self.instant]
         order = sorted(range(len(rows)), key=lambda i: (_time(rows[i], self.time), i), reverse=True)
         newest = [rows[i] for i in order]
+        if kind in ("rows", "keyed") and source.table in self.histories:
+            newest = self._within(newest, self.histories[source.table])
         if kind == "interval":
             return self._within(newest, source.window[1])
         if kind == "landmark":

@@ -37,6 +37,7 @@ class Setting:
     lateness: tuple[int, int] = (0, 0)
     shards: int = 1
     shard_by_key: bool = False
+    history: int | None = None
 
 
 # -- what happens -----------------------------------------------------------------------------------------------------
@@ -88,7 +89,10 @@ class Running:
         self.folder = Path(tempfile.mkdtemp(prefix="millpond-law-"))
         self.clock = ManualClock(1_767_225_600_000_000)
         self.words = Words(self.setting.timestamps)
-        self.streams = {name: Stream(late) for name, late in zip(STREAMS, self.setting.lateness, strict=True)}
+        self.streams = {
+            name: Stream(late, history=self.setting.history)
+            for name, late in zip(STREAMS, self.setting.lateness, strict=True)
+        }
         self.judge = Judge(self.streams)
         self.standard: list[Row] = []
         self.network: list[Query] = []  # queries that events name, each in its present words
@@ -112,10 +116,11 @@ class Running:
         s = self.setting
         kind = "TIMESTAMP" if s.timestamps else "BIGINT"
         shard = " SHARD BY k" if s.shard_by_key else ""
+        kept = f"RANGE {self.words.interval(s.history)} " if s.history is not None else ""
         for name, stream in self.streams.items():
             self.db.sql(
                 f"CREATE STREAMING TABLE {name} (id INT, k INT, g INT, v INT, t {kind}) TIMESTAMP BY t{shard} "
-                f"LATENESS {self.words.interval(stream.lateness)} WITH (shards = {s.shards})"
+                f"{kept}LATENESS {self.words.interval(stream.lateness)} WITH (shards = {s.shards})"
             )
         self.db.sql("CREATE TABLE d (k INT, w INT)")
 
@@ -235,7 +240,7 @@ class Running:
     def _slide(self, name: str, slide: int | None) -> None:
         for query in self._lives(name):
             sample = "REALTIME" if slide is None else self.words.interval(slide)
-            self._alter(replace(query, slide=slide), f"SAMPLE {sample}")
+            self._alter(replace(query, slide=slide, each_row=False), f"SAMPLE {sample}")
 
     def _alter(self, query: Query, text: str) -> None:
         self.db.sql(f"ALTER {self._kind(query)} {query.name} SET {text}")
@@ -388,6 +393,6 @@ def _parts(case: Case) -> Iterator[Case]:
         if query.form != "rstream":
             yield replace(case, queries=[*case.queries[:i], replace(query, form="rstream"), *case.queries[i + 1 :]])
     for plain in (replace(case.setting, timestamps=False), replace(case.setting, shards=1, shard_by_key=False),
-                  replace(case.setting, lateness=(0, 0))):  # fmt: skip
+                  replace(case.setting, lateness=(0, 0)), replace(case.setting, history=None)):  # fmt: skip
         if plain != case.setting:
             yield replace(case, setting=plain)

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.catalog import StreamingTable
+from millpond.catalog import INSTANT, StreamingTable
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.event_time import to_event_time
 from millpond.query.binding.uses import Bound, Use
+from millpond.table.compartments import kept_since
+from millpond.table.store import Snapshot
 
 
 def times_as_of(bound: Bound, moment: int | str, watermarks: Mapping[str, int | None]) -> dict[str, int]:
@@ -44,12 +46,15 @@ def times_as_of(bound: Bound, moment: int | str, watermarks: Mapping[str, int | 
     return found
 
 
-def check_kept(use: Use, at: int, watermark: int | None, since: int | None) -> None:
-    """Raise if retention has deleted rows that the query needs. Rows before `since` are gone, if it is known."""
+def check_kept(use: Use, at: int, watermark: int | None, snapshot: Snapshot | None) -> None:
+    """Raise if retention has deleted rows that the query needs. What is asked is in `snapshot`, if it is known."""
     table = use.table
     assert isinstance(table, StreamingTable)
+    since = snapshot.since if snapshot is not None else None
     if since is None and table.history is not None and watermark is not None:
-        since = watermark - table.unit.count(table.history)
+        if snapshot is not None and snapshot.has_all and table.time_column != INSTANT:
+            return  # nothing was deleted yet
+        since = kept_since(watermark, table.history, table.unit)
     start = use.window.start(table, at) if use.window is not None else None
     if since is not None and (at if start is None else start) < since:
         raise SqlError(

@@ -182,7 +182,8 @@ def spark_text(bound: Bound, names: dict[str, str], instant: int | None) -> str:
 
     def view(found: View) -> str:
         alias = f" AS {SPARK.quote(found.alias)}" if found.alias is not None else ""
-        return SPARK.quote(names.get(found.use, found.use)) + alias
+        name = SPARK.quote(names.get(found.use, found.use))
+        return (f"(SELECT {SPARK.names(found.columns)} FROM {name})" if found.columns else name) + alias
 
     check_quotes(bound.text.sql, bound.text.tokens)
     text = bound.text.written(view, lambda found: written_instant(found.type, instant))

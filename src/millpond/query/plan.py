@@ -124,7 +124,7 @@ def make_plan(
                 low = snapshot.since if low is None else max(low, snapshot.since)
                 bounds[name] = replace(bounds[name], low=low)
             if name in ends:
-                check_kept(use, ends[name], watermarks[name], snapshot.since)
+                check_kept(use, ends[name], watermarks[name], snapshot)
                 # The newest rows of the table are not those of the window: only time can tell what to skip.
                 high = bounds[name].high
                 high = ends[name] if high is None else min(high, ends[name])

@@ -50,6 +50,8 @@ def local_settings(master: str) -> dict[str, str]:
         "spark.master": f"local[{2 * cores + 2},{found[2] or _FAILURES}]",
         "spark.default.parallelism": str(cores),
         SHIFT_SLOTS: str(cores),
+        # Executor and driver are one process here: when it had no time for its own heartbeats for ten minutes, it ended itself.
+        "spark.executor.heartbeat.maxFailures": str(2**31 - 1),
     }
 
 

@@ -135,6 +135,20 @@ class MillpondParser(CallParser):
             self.raise_error("Expecting )")
         return call
 
+    # In CUBE, ROLLUP and GROUPING SETS stands any expression; sqlglot knows conditions in parentheses only.
+
+    def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
+        kinds: dict[TokenType, type[exp.Cube | exp.Rollup]] = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup}
+        kind = kinds.get(self._curr.token_type)
+        if kind is None:
+            return None
+        self._advance()
+        keys = [] if with_prefix else self._parse_wrapped_csv(self._parse_disjunction)
+        return self.expression(kind(expressions=keys))
+
+    def _parse_grouping_set(self) -> exp.Expr | None:
+        return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
+
     def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
         if self._curr.token_type is not TokenType.L_PAREN or self._next.token_type is not FOLDED:
             return super()._parse_in(this, alias)

@@ -34,10 +34,12 @@ class Change:
 
 @dataclass(frozen=True)
 class View:
-    """The view that holds the rows of a use, under the name by which the query knows it (None if an alias follows)."""
+    """The view that holds the rows of a use, under the name by which the query knows it (None if an alias follows). If an alias
+    names some of its columns, these only."""
 
     use: str
     alias: str | None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -53,11 +53,10 @@ class PrefixShelf:
         """Where everything else stands."""
         return self._make_shelf()
 
-    def since(self, use: Use) -> int | None:
-        """The time before which rows of a stream are no longer part of it, where its files do not tell."""
+    def kept(self, use: Use) -> Snapshot | None:
+        """What there is of a stream."""
         found = self._prefix(use)
-        snapshot = found.snapshot if found is not None else self._shelf.snapshot(use)
-        return snapshot.since if snapshot is not None else None
+        return found.snapshot if found is not None else self._shelf.snapshot(use)
 
     def snapshot(self, use: Use) -> Snapshot | None:
         found = None if use.rejected else self._prefix(use)

@@ -123,9 +123,11 @@ def _change(
     if where is not None:
         select = select.where(where.copy())
     statement_name = "UPDATE" if assignments else "DELETE"
+    workspace.rounds.catch_up(statement_name, workspace.beat)  # while others can do what they have to
     with workspace.rounds.alone(statement_name), workspace.work:  # no tick may read the files that are rewritten
         if isinstance(target, StreamingTable):
             workspace.rounds.archive()
+            workspace.rounds.catch_up(statement_name, workspace.rounds.tick)
             table = workspace.stream(target.name)
             store, columns = table.rows, table.stored
             # Rows that arrive from here on are not part of this statement.

@@ -194,7 +194,7 @@ def moments_of(bound: Bound, prefixes: PrefixShelf, as_of: int | str | None) -> 
         assert isinstance(table, StreamingTable)
         now = ends.get(use.name, times[use.name])
         if now is not None:
-            check_kept(use, now, prefixes.now(table), prefixes.since(use))
+            check_kept(use, now, prefixes.now(table), prefixes.kept(use))
         moments[use.name] = Moment(now, ends.get(use.name), prefixes.position(table))
     return moments
 

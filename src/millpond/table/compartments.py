@@ -29,3 +29,13 @@ def expired(last: int, now: int | None, history: timedelta | None, unit: TimeUni
     (True, False)
     """
     return history is not None and now is not None and last < now - unit.count(history)
+
+
+def kept_since(now: int, history: timedelta, unit: TimeUnit) -> int:
+    """The time from which on all rows are kept at `now`.
+
+    >>> kept_since(209, timedelta(seconds=100), TimeUnit.SECOND)
+    100
+    """
+    span = width(history, unit)
+    return (now - unit.count(history)) // span * span

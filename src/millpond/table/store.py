@@ -104,6 +104,11 @@ class Snapshot:
     def rows(self) -> int:
         return self.version.rows + sum(b.rows for b in self.blocks)
 
+    @property
+    def has_all(self) -> bool:
+        """Whether no row of the table was ever deleted."""
+        return self.version.rows == self.version.position
+
     def with_files(self, wanted: Callable[[ArchiveFile], bool]) -> Snapshot:
         """The same with some of the files only."""
         files = {path: file for path, file in self.version.files.items() if wanted(file)}

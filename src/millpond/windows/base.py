@@ -82,6 +82,10 @@ class Window(ABC):
         """The latest event time of `table` it holds at `now`, however much later rows there are; None if it has no such limit."""
         return None if now is None or not (self.before or self.now) else self.last(now)
 
+    def kept_for(self, history: timedelta) -> Window:
+        """The same over a table that keeps its rows for `history`."""
+        return self
+
     @classmethod
     @abstractmethod
     def begins(cls, text: WindowText) -> bool:

@@ -1,11 +1,12 @@
 """`[ROWS 4]`, `[vid ROWS 4]`, `[vid ROWS 4 WITHIN INTERVAL '5' MINUTE]`: the newest rows, of all or of each key.
 
-Rows of equal time are ordered by arrival, so the rows of the window do not depend on how batches were cut.
+Rows of equal time are ordered by arrival, so the rows of the window do not depend on how batches were cut. Where a table keeps
+its rows for a while only, none that is older is in the window, so they do not depend on when retention deletes files either.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Self
 
@@ -49,6 +50,9 @@ class RowsWindow(Window):
             raise text.unexpected('"]"', hint="WITHIN needs columns: [vid ROWS 4 WITHIN INTERVAL '5' MINUTE].")
         text.expect("WITHIN")
         return cls(rows, columns, text.interval())
+
+    def kept_for(self, history: timedelta) -> Window:
+        return self if self.interval is not None else replace(self, interval=history)
 
     def start(self, table: StreamingTable, now: int | None) -> int | None:
         return None if now is None or self.interval is None else now - table.unit.count(self.interval)

@@ -7,6 +7,7 @@ It may be held for as long as evaluations take. `work` is taken inside it, for m
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,10 +86,25 @@ class Rounds:
                 self._finish(plan, run_here(plan.tasks))
             self._host.standing.take_in()
 
+    def catch_up(self, statement: str, tick: Callable[[], None]) -> None:
+        """Before rows are changed by a statement: ticks, until none of them leaves complete instants to the next; these are
+        evaluated over the rows as they were."""
+        limit = self._host.config.evaluation_time.total_seconds() + _PATIENCE
+        begin = time.monotonic()
+        while self.has_left:
+            if time.monotonic() - begin > limit:
+                behind = ", ".join(sorted(self._host.network.behind))
+                raise EngineError(
+                    f"{statement} was not carried out: queries did not catch up within {counted(round(limit), 'second')}",
+                    detail=f"Behind: {behind}. What is complete is evaluated over the rows as they were.",
+                    hint="Wait and try again, or drop the query.",
+                )
+            tick()
+
     @property
     def has_left(self) -> bool:
         """Whether the last tick left something to the next, which may begin at once."""
-        return self._host.network.has_left
+        return bool(self._host.network.behind)
 
     def archive(self) -> None:
         """Archive everything in this process. The same tasks as a tick's, one after another."""

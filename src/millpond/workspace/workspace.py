@@ -297,16 +297,17 @@ class Workspace(ProcessBound):
         """Evaluate the continuous queries: by the pipeline if it runs, else in this process. What Spark itself evaluates is
         waited for."""
         self.own()
-        self._beat()
-        while self.network.has_left:
-            self._beat()
+        self.beat()
+        while self.network.behind:
+            self.beat()
         watermarks = {name: table.now for name, table in self.streams().items()}
         handled = -1
         while self.network.spark.handled > handled and self.network.wait_for_spark(watermarks):
             handled = self.network.spark.handled
-            self._beat()
+            self.beat()
 
-    def _beat(self) -> None:
+    def beat(self) -> None:
+        """One tick."""
         if self._pipeline is not None and self._pipeline.alive and self._pipeline.ready.is_set():
             self._pipeline.beat()
         else:

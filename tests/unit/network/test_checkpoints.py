@@ -19,6 +19,7 @@ from millpond.network.run import tick_plan
 from millpond.network.state import backfill as past
 from millpond.network.state import checkpoints
 from millpond.pond import Pond
+from millpond.windows.newest import RowsWindow
 from tests.unit.network.keeping import kept_often
 
 TABLE = (
@@ -109,7 +110,7 @@ def test_changed_rows_end_a_checkpoint(tmp_path: Path) -> None:
         assert (8, 8, 99, "n8", 8, 8) in results(db)
 
 
-PLACE = ("p-0", checkpoints.of_keys(("vid",), 2), 0, 2)  # table, window, shard, shards
+PLACE = ("p-0", checkpoints.of_keys(RowsWindow(2, ("vid",))), 0, 2)  # table, window, shard, shards
 SCHEMA = pa.schema([("vid", pa.int64()), ("t", pa.int64())])
 
 

@@ -41,24 +41,32 @@ def steps(given_rows: list[tuple[int, int]], ends: list[int], k: int) -> list[tu
     return [(begin, window, inlet, end) for begin, end in zip(begins, ends, strict=True)]
 
 
-def contents(given_rows: list[tuple[int, int]], key: int, below: int, k: int) -> list[int]:
-    """The values of the k newest rows of a key with time < below, in order."""
+def contents(given_rows: list[tuple[int, int]], key: int, below: int, k: int, oldest: int = -99) -> list[int]:
+    """The values of the k newest rows of a key with time < below, in order, without those before `oldest`."""
     rows = sorted((t, n) for n, (who, t) in enumerate(given_rows) if who == key and t < below)
-    return [n for _, n in rows[-k:]]
+    return [n for t, n in rows[-k:] if t >= oldest]
 
 
-@given(ROWS, ENDS, st.integers(1, 4))
-def test_windows_before_and_after_each_instant(rows: list[tuple[int, int]], ends: list[int], k: int) -> None:
+@given(ROWS, ENDS, st.integers(1, 4), st.one_of(st.none(), st.integers(0, 6)))
+def test_windows_before_and_after_each_instant(
+    rows: list[tuple[int, int]], ends: list[int], k: int, interval: int | None
+) -> None:
+    times = sorted({t for _, t in rows})
+    back = 99 if interval is None else interval
     for begin, window, inlet, end in steps(rows, ends, k):
         inlet.advance(end)
         change = window.advance(inlet, begin, end)
         touched = {(key, t) for key, t in rows if begin <= t < end}
-        for side, shift in ((change.after, 1), (change.before, 0)):
+        last = max((t for t in times if t < begin), default=None)
+        earlier = {t: max((e for e in times if e < t), default=-99) for t in times}
+        for side, shift in ((change.after(interval), 1), (change.before(interval, last), 0)):
             found = defaultdict(list)
             keys, values = side.column("key").to_pylist(), side.column("v").to_pylist()
             for key, value, moment in zip(keys, values, side.moments.tolist(), strict=True):
                 found[key, moment].append(value)
-            wanted = {(key, t): contents(rows, key, t + shift, k) for key, t in touched}
+            wanted = {
+                (key, t): contents(rows, key, t + shift, k, (t if shift else earlier[t]) - back) for key, t in touched
+            }
             assert found == {place: values for place, values in wanted.items() if values}
 
 
@@ -114,12 +122,17 @@ def test_windows_before_and_after_each_row(
         inlet.advance(end)
         change = window.advance(inlet, begin, end).each_row
         came = [n for _, n in sorted((t, n) for n, (_, t) in enumerate(rows) if begin <= t < end)]
-        for side, with_it in ((change.after, True), (change.before, False)):
+        last = max((t for _, t in rows if t < begin), default=None)
+        times = [-99 if last is None else last, *(rows[n][1] for n in came)]
+        for side, with_it in ((change.after(interval), True), (change.before(interval, last), False)):
             found = defaultdict(list)
             for value, rank in zip(side.column("v").to_pylist(), side.moments.tolist(), strict=True):
                 found[came[rank]].append(value)
-            wanted = {n: before_each(rows, n, k, with_it=with_it) for n in came}
-            assert found == {n: values for n, values in wanted.items() if values}
+            seen = {}
+            for place, n in enumerate(came):
+                oldest = times[place + with_it] - (99 if interval is None else interval)
+                seen[n] = [each for each in before_each(rows, n, k, with_it=with_it) if rows[each][1] >= oldest]
+            assert found == {n: values for n, values in seen.items() if values}
         side = change.newest(interval)
         assert side.moments.tolist() == list(range(len(came)))
         assert side.column("v").to_pylist() == came

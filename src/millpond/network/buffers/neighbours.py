@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millpond.event_time import NEVER
 from millpond.network.buffers.keyed_rows import KeyedRows, Layout
 from millpond.network.time.inlet import Inlet
 from millpond.predicate.vector import Columns
 from millpond.query.binding.uses import Previous
 
 Ints = npt.NDArray[np.int64]
+_LEAST = np.iinfo(np.int64).min
 
 
 class Side:
@@ -90,6 +92,8 @@ class Change:
     def __init__(self, layout: Layout, k: int, *, by_row: bool = False) -> None:
         self._layout, self._k, self._by_row = layout, k, by_row
         self._newest: dict[int | None, Side] = {}
+        self._after: dict[int | None, Side] = {}
+        self._before: dict[tuple[int, int | None] | None, Side] = {}
         times, first, new = layout.times, layout.first, layout.new
         if by_row:
             self._ends = self._begins = np.flatnonzero(new)
@@ -107,15 +111,43 @@ class Change:
         """The same step with each row as an instant."""
         return Change(self._layout, self._k, by_row=True)
 
-    @cached_property
-    def after(self) -> Side:
-        ends = self._ends
-        return Side.of_windows(self._layout, ends, self._layout.first[ends], self._moments, self._k)
+    def after(self, interval: int | None) -> Side:
+        """The windows after each instant. No row of a window is older than `interval`."""
+        if interval not in self._after:
+            self._after[interval] = self._windows(self._ends, interval, self._times)
+        return self._after[interval]
+
+    def before(self, interval: int | None, last: int | None) -> Side:
+        """The windows before it, thus at the instant before, which is `last` for the first of the step."""
+        key = None if interval is None else (interval, last)
+        if key not in self._before:
+            self._before[key] = self._windows(self._begins - 1, interval, self._times_before(last))
+        return self._before[key]
+
+    def _windows(self, ends: Ints, interval: int | None, times: Ints) -> Side:
+        layout = self._layout
+        lows = layout.first[self._ends]
+        if interval is not None:
+            lows = _reaching(layout.times, lows, ends, _back(times, interval))
+        return Side.of_windows(layout, ends, lows, self._moments, self._k)
 
     @cached_property
-    def before(self) -> Side:
-        ends = self._ends
-        return Side.of_windows(self._layout, self._begins - 1, self._layout.first[ends], self._moments, self._k)
+    def _times(self) -> Ints:
+        """The times of the instants."""
+        return self._layout.times[self._ends]
+
+    def _times_before(self, last: int | None) -> Ints:
+        """The times of the instants before them."""
+        layout = self._layout
+        first = NEVER if last is None else last
+        if self._by_row:
+            times = np.empty(len(layout.ranks), dtype=np.int64)
+            times[layout.ranks] = layout.times[layout.new]
+            known: Ints = np.r_[first, times][self._moments]
+            return known
+        distinct = np.unique(self._times)
+        found: Ints = np.r_[first, distinct][np.searchsorted(distinct, self._times)]
+        return found
 
     def newest(self, interval: int | None) -> Side:
         """Of the windows after each instant the rows of the instant, in the order of the instants. No row of a window is
@@ -137,14 +169,24 @@ class Change:
             order = np.argsort(moments, kind="stable")
             at, low, moments = at[order], low[order], moments[order]
         if interval is not None:
-            oldest, young = at.copy(), np.ones(len(at), dtype=np.bool_)
-            for back in range(1, self._k):
-                earlier = at - back
-                young = young & (earlier >= low)
-                young &= layout.times[np.maximum(earlier, 0)] >= layout.times[at] - interval
-                oldest[young] = earlier[young]
-            low = oldest
+            low = _reaching(layout.times, low, at, _back(layout.times[at], interval))
         return Side(layout, at, low, moments)
+
+
+def _back(times: Ints, interval: int) -> Ints:
+    """So much earlier, or the earliest time there is."""
+    return np.maximum(times, _LEAST + interval) - interval
+
+
+def _reaching(times: Ints, low: Ints, end: Ints, least: Ints) -> Ints:
+    """Of each run of rows from `low` up to `end`, which is in order of time, the first that is not earlier than `least`; what
+    follows its end if there is none."""
+    low, high = low.copy(), np.maximum(end + 1, low)
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        early = open_ & (times[np.minimum(middle, len(times) - 1)] < least)
+        low, high = np.where(early, middle + 1, low), np.where(open_ & ~early, middle, high)
+    return low
 
 
 class Neighbours:

@@ -26,7 +26,6 @@ from millpond.query.plan import ordered
 from millpond.sql.dialect import WINDOW, WINDOW_SPAN, read_tree, span_of, tokenize
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 from millpond.windows.before import BeforeWindow
-from millpond.windows.newest import RowsWindow
 from millpond.windows.session import SessionWindow
 from millpond.windows.unbounded import UnboundedWindow
 
@@ -120,8 +119,6 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
             _check_growing(use, bound, catalog, sql)
     if query.each_row:
         _check_one_order(streams, sql)
-    streams = tuple(_within_history(use, catalog) for use in streams)
-    bound = replace(bound, uses={**bound.uses, **{u.name: u for u in streams}})
     if query.slide is not None:
         unit.count(query.slide)
         unit.count(query.offset)
@@ -220,17 +217,6 @@ def _check_one_order(streams: Sequence[Use], sql: str) -> None:
             hint="Write SAMPLE REALTIME: rows of equal time are seen together.",
             sql=sql,
         )
-
-
-def _within_history(use: Use, catalog: Catalog) -> Use:
-    """A window by rows of a result holds no rows that the result no longer keeps."""
-    window = use.window
-    assert window is not None
-    query = catalog.queries.get(use.table.name)
-    if query is None or query.history is None or query.history >= FOREVER or not isinstance(window, RowsWindow):
-        return use
-    interval = query.history if window.interval is None else min(window.interval, query.history)
-    return replace(use, window=replace(window, interval=interval))
 
 
 def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:

@@ -400,10 +400,10 @@ class Network:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     @property
-    def has_left(self) -> bool:
-        """Whether the last tick left instants to the next, because a query has very many."""
+    def behind(self) -> set[str]:
+        """The queries that left instants of the last tick to the next, because they have very many."""
         whole = self._running.whole
-        return whole is not None and bool(whole.left)
+        return set() if whole is None else {whole.strategies[n].prepared.query.users_name for n in whole.left}
 
     def outlet(self, name: str) -> Outlet:
         query = self.host.catalog.query(name)

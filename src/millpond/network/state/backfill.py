@@ -27,6 +27,7 @@ from millpond.query.relation import SPARK
 from millpond.schema import SEQ, Schema, with_seq
 from millpond.sql.dialect import read_tree, tokenize
 from millpond.table.lookup import Lookups
+from millpond.windows.base import Window
 
 WHOLE = -1  # in the place of a shard's number: all rows
 _STRETCH = 4_000_000
@@ -67,27 +68,25 @@ class Past:
         found = self._ask(table, text)
         return found.take(pa.array(range(found.num_rows - 1, -1, -1), pa.int64()))
 
-    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
-        """Rows that hold the `count` newest of each key with time <= high, in order, part by part. Older rows may be
+    def keyed(self, stream: str, window: Window, low: int | None, high: int) -> Iterator[pa.Table]:
+        """Rows that hold those of the partitioned window with low <= time <= high, in order, part by part. Older rows may be
         among them, and after a checkpoint some twice: `KeyedRows.fill` keeps the right ones."""
         table, _ = self._stream(stream)
-        low = None
         columns = with_seq(table.columns)
-        kept = self.kept(stream, checkpoints.of_keys(keys, count), high, arrow_schema(columns), table.time_column)
+        kept = self.kept(stream, checkpoints.of_keys(window), high, arrow_schema(columns), table.time_column)
         if kept is None and self.shard == WHOLE and table.shards > 1:
-            kept = self._kept_by_shards(table, keys, count, high)
+            kept = self._kept_by_shards(table, window, high)
         if kept is not None:
             yield sort_by_time(kept[0], table.time_column)
             low = kept[1] + 1
-        yield from self._newest_by_key(table, keys, count, low, high)
+        assert window.rows is not None
+        yield from self._newest_by_key(table, window.columns, window.rows, low, high)
 
-    def _kept_by_shards(
-        self, table: StreamingTable, keys: tuple[str, ...], count: int, high: int
-    ) -> tuple[pa.Table, int] | None:
+    def _kept_by_shards(self, table: StreamingTable, window: Window, high: int) -> tuple[pa.Table, int] | None:
         """The checkpoints of all shards together, for a window that is evaluated whole for once."""
-        if not set(table.shard_by) <= {key.lower() for key in keys}:
+        if not set(table.shard_by) <= {key.lower() for key in window.columns}:
             return None
-        schema, fingerprint = arrow_schema(with_seq(table.columns)), checkpoints.of_keys(keys, count)
+        schema, fingerprint = arrow_schema(with_seq(table.columns)), checkpoints.of_keys(window)
         parts = []
         for shard in range(table.shards):
             part = checkpoints.find(
@@ -132,7 +131,7 @@ class Past:
         spans = sorted(s for s in self._spans(table) if s[0] <= high)
         if not spans:
             return
-        begin = spans[0][0] if low is None else low
+        begin = spans[0][0] if low is None else max(low, spans[0][0])
         rows = 0
         for least, count in spans:
             if rows >= _STRETCH and least > begin:

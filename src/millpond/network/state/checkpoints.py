@@ -36,6 +36,7 @@ import pyarrow as pa
 
 from millpond.durable import write_file
 from millpond.event_time import event_times
+from millpond.windows.base import Window
 
 _SINCE = b"millpond.since"
 _SHARDS = b"millpond.shards"
@@ -202,9 +203,10 @@ def settle() -> None:
         _free.wait_for(lambda: not _ending, timeout=60.0)
 
 
-def of_keys(keys: tuple[str, ...], count: int) -> str:
+def of_keys(window: Window) -> str:
     """The fingerprint of a partitioned window."""
-    return repr((keys, count))
+    kept = (window.columns, window.rows)
+    return repr(kept if window.interval is None else (*kept, window.interval))
 
 
 def _path(folder: Path, table: str, fingerprint: str, shard: int) -> Path:

@@ -8,6 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from millpond.catalog import ContinuousQuery
+from millpond.windows.base import Window
 
 
 class History(Protocol):
@@ -19,8 +20,9 @@ class History(Protocol):
     def newest(self, stream: str, count: int, high: int) -> pa.Table:
         """The `count` newest rows with time <= high, sorted."""
 
-    def keyed(self, stream: str, keys: tuple[str, ...], count: int, high: int) -> Iterator[pa.Table]:
-        """At least the `count` newest rows of each key with time <= high, in order, part by part."""
+    def keyed(self, stream: str, window: Window, low: int | None, high: int) -> Iterator[pa.Table]:
+        """At least the newest rows of each key with low <= time <= high, as many as the partitioned window holds, in order, part
+        by part."""
 
     def parts(self, stream: str, names: Collection[str], low: int | None, high: int) -> Iterator[pa.Table]:
         """The same rows, at least their columns of these names, part by part: they never stand in memory as a whole."""

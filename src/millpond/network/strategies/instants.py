@@ -28,7 +28,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
 from millpond.network.strategies.base import Checkpoint, Held, Strategy
 from millpond.network.strategies.parts.batching import Question, question_of, simple_where
-from millpond.network.strategies.parts.keyed import keyed_by, selects_shard_key
+from millpond.network.strategies.parts.keyed import keyed_by, reaches_far, selects_shard_key
 from millpond.network.strategies.parts.one_time import ask
 from millpond.network.time.instants import awake, slides
 from millpond.predicate.vector import Filter
@@ -125,7 +125,7 @@ class InstantStrategy(Strategy):
         return self.remembers() and self.held is None and self.progress.last is not None
 
     def _fill_window(self, use: Use) -> None:
-        progress, context, window = self.progress, self.context, use.window
+        progress, prepared, context, window = self.progress, self.prepared, self.context, use.window
         assert progress.frontier is not None
         assert window is not None
         begin = progress.frontier
@@ -139,13 +139,15 @@ class InstantStrategy(Strategy):
                 upto = NEVER if inlet.frontier == NEVER else inlet.frontier - 1
             slots = self._slots[use.name] = self._empty(use, upto)
             if upto != NEVER:
-                for rows in context.history.keyed(use.table.name, window.columns, window.rows, upto):
+                interval = prepared.interval(use)
+                low = None if interval is None else upto - interval
+                for rows in context.history.keyed(use.table.name, window, low, upto):
                     slots.rows.fill(rows)
             context.reach_back(use, upto + 1)
         elif window.rows is not None:
             context.reach_back(use, begin + 1, window.rows)
         else:
-            context.reach_back(use, self.prepared.start(use, begin))
+            context.reach_back(use, prepared.start(use, begin))
 
     def begin(self, begin: int) -> None:
         for use in self.prepared.streams:
@@ -348,10 +350,8 @@ class InstantStrategy(Strategy):
     def checkpoints(self) -> Iterator[Checkpoint]:
         for use in self.prepared.streams:
             window, slots = use.window, self._slots.get(use.name)
-            if window is None or slots is None or slots.upto == NEVER or window.interval is not None:
-                continue
-            assert window.rows is not None
-            yield Checkpoint(use.table.name, of_keys(window.columns, window.rows), slots.upto, slots.rows)
+            if window is not None and slots is not None and slots.upto != NEVER and reaches_far(use):
+                yield Checkpoint(use.table.name, of_keys(window), slots.upto, slots.rows)
 
     @property
     def last_result(self) -> pa.Table | None:

@@ -111,7 +111,7 @@ def rename_columns(tree: exp.Expr, uses: Mapping[str, Use], changes: TextChanges
         if len(names) != len(own):
             own = use.shown.names
             if use.shown != use.columns and not use.bare:
-                changes.lost()
+                changes.narrow(use.name, own)
         if len(names) != len(own):
             raise SqlSyntaxError(
                 f'table "{use.table.name}" has {counted(len(own), "column")}, and its alias names {len(names)}',

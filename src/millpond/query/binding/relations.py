@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from millpond.catalog import INSTANT, REJECTED_SUFFIX, Catalog, Source, StreamingTable
+from millpond.duration import FOREVER
 from millpond.errors import Span, SqlError, UnknownName, UnsupportedSql
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use
@@ -164,4 +165,6 @@ def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sou
                 table.unit.count(window.length)
             except SqlError as error:
                 raise error.at(sql, place) from None
+        if table.history is not None and table.history < FOREVER:
+            window = window.kept_for(table.history)
     return Use(f"__r{number}", node.alias_or_name, table, window, rejected)

@@ -117,10 +117,12 @@ def _of_all(scope: Scope, uses: Mapping[str, Use], hidden: bool, *, by_name: boo
     found: list[exp.Expr] = []
     for alias in _relations(select):
         join = joined.get(alias)
+        merged = [] if join is None else [each.name for each in join.args.get("using") or ()]
         if join is not None and join.kind.upper() in ("SEMI", "ANTI"):
+            places = [name.lower() for name in merged]
+            found.sort(key=lambda c: places.index(c.name.lower()) if c.name.lower() in places else len(places))
             continue
         columns = _shown(alias, scope, uses, hidden, merged=by_name, sql=sql)
-        merged = [] if join is None else [each.name for each in join.args.get("using") or ()]
         if merged:
             once = {name.lower() for name in merged}
             rest = [c for c in (*found, *columns) if c.name.lower() not in once]

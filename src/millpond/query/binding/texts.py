@@ -6,6 +6,7 @@ in the text. When a step cannot say that, the text is given up (`lost`) and the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -51,6 +52,12 @@ class TextChanges:
             alias = None
         self._changes.append(Change(span, View(use, alias)))
         return None
+
+    def narrow(self, use: str, columns: Iterable[str]) -> None:
+        """Of the view of a use only these columns."""
+        for place, change in enumerate(self._changes):
+            if isinstance(change.becomes, View) and change.becomes.use == use:
+                self._changes[place] = replace(change, becomes=replace(change.becomes, columns=tuple(columns)))
 
     def around(self, table: exp.Table, call: Span, before: str, after: str) -> None:
         """A call over a table becomes a subquery over it: what stands before the table's name, and after it."""

@@ -14,6 +14,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import of_keys
 from millpond.network.strategies.base import Checkpoint, Held
 from millpond.network.strategies.parts.selecting import SelectStrategy
+from millpond.query.binding.uses import Use
 from millpond.query.clauses import selected_columns
 
 
@@ -30,6 +31,14 @@ def selects_shard_key(prepared: Prepared, table: StreamingTable) -> bool:
     return set(table.shard_by) <= columns
 
 
+def reaches_far(use: Use) -> bool:
+    """Whether a partitioned window holds rows however old they are, as long as the table keeps them."""
+    table, window = use.table, use.window
+    assert isinstance(table, StreamingTable)
+    assert window is not None
+    return window.interval is None or window.interval == table.history
+
+
 class KeyedStrategy(SelectStrategy):
     """Over a partitioned window, which it shares with others of its kind."""
 
@@ -41,10 +50,11 @@ class KeyedStrategy(SelectStrategy):
         use = self.prepared.streams[0]
         assert use.window is not None
         assert use.window.rows is not None
-        columns, count = use.window.columns, use.window.rows
+        keyed, interval, last = use.window, self.prepared.interval(use), self.progress.last
+        low = None if interval is None else min(frontier - 1, frontier - 1 if last is None else last) - interval
 
         def fill(window: Neighbours) -> None:
-            for rows in self.context.history.keyed(use.table.name, columns, count, frontier - 1):
+            for rows in self.context.history.keyed(use.table.name, keyed, low, frontier - 1):
                 window.fill(rows)
 
         self._window = self.context.partitioned_window(use, frontier - 1, fill)
@@ -78,10 +88,8 @@ class KeyedStrategy(SelectStrategy):
         use = self.prepared.streams[0]
         window = use.window
         assert window is not None
-        assert window.rows is not None
-        if self._window is not None and self._window.upto != NEVER and window.interval is None:
-            fingerprint = of_keys(window.columns, window.rows)
-            yield Checkpoint(use.table.name, fingerprint, self._window.upto, self._window.rows)
+        if self._window is not None and self._window.upto != NEVER and reaches_far(use):
+            yield Checkpoint(use.table.name, of_keys(window), self._window.upto, self._window.rows)
 
     def close(self) -> None:
         self._window = None
