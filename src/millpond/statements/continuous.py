@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from millpond.catalog import INSTANT, Catalog, ContinuousQuery, folder_name
+from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable, folder_name
+from millpond.duration import FOREVER
 from millpond.errors import CatalogError, MillpondError, Span, SqlError, SqlSyntaxError, UnsupportedSql
 from millpond.event_time import to_event_time
 from millpond.network.plan.group_windows import Native, to_native
@@ -19,6 +20,7 @@ from millpond.result import Result, with_warning
 from millpond.schema import Column, Schema
 from millpond.sql import statements as st
 from millpond.sql.dialect import read_tree, tokenize
+from millpond.table.compartments import kept_since
 
 if TYPE_CHECKING:
     from millpond.workspace.workspace import Workspace
@@ -42,8 +44,36 @@ def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
     _begin(workspace, query)
     noun = "streaming view" if statement.view else "continuous query"
     where = "; it is evaluated on Spark, EXPLAIN tells why" if prepared.on_spark else ""
-    warning = resends(prepared) if statement.body.is_default else None
+    warnings = [resends(prepared) if statement.body.is_default else None, _gone(workspace, prepared, query.start)]
+    warning = "; ".join(each for each in warnings if each) or None
     return Result(message=with_warning(f'{noun} "{query.name}" created{where}', warning))
+
+
+def _gone(workspace: Workspace, prepared: Prepared, start: int | None = None) -> str | None:
+    """What to warn of when a query begins where its windows miss rows that retention has deleted: because it is told to `start`
+    there, or because a stream that it reads is far behind another."""
+    tables = {use.name: use.table for use in prepared.streams if isinstance(use.table, StreamingTable)}
+    times = {name: _stands_at(workspace, table) for name, table in tables.items()}
+    if start is None:
+        start = min((time for time in times.values() if time is not None), default=None)
+    for use in prepared.streams:
+        table, now = tables[use.name], times[use.name]
+        if start is None or now is None or use.window is None or table.history is None or table.history >= FOREVER:
+            continue
+        if table.name in workspace.catalog.streaming and workspace.stream(table.name).rows.snapshot().has_all:
+            continue
+        first, kept = use.window.start(table, start), kept_since(now, table.history, table.unit)
+        if first is not None and first < kept:
+            whole = table.shown(start + kept - first)
+            left = f'"{table.name}" keeps its rows since {table.shown(kept)}'
+            return f"it begins at {table.shown(start)}, and its results before {whole} are of what is left: {left}"
+    return None
+
+
+def _stands_at(workspace: Workspace, table: StreamingTable) -> int | None:
+    if table.name in workspace.catalog.queries:
+        return workspace.network.outlet(table.name).progress.frontier
+    return workspace.stream(table.name).now
 
 
 def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQuery, Prepared]:
@@ -232,7 +262,8 @@ def pause(workspace: Workspace, statement: st.PauseQuery) -> Result:
         if not statement.pause:
             workspace.network.begin_anew(query)
         workspace.network.note_definitions()
-    return Result(message=f'"{query.name}" {"paused" if statement.pause else "resumed"}')
+        gone = None if statement.pause else _gone(workspace, prepare(changed, workspace.catalog))
+    return Result(message=with_warning(f'"{query.name}" {"paused" if statement.pause else "resumed"}', gone))
 
 
 def drop(workspace: Workspace, statement: st.Drop) -> Result:

@@ -189,3 +189,30 @@ def test_a_one_time_window_by_rows_holds_no_row_older_than_its_table_keeps(tmp_p
             db.sql(f"{query} AS OF 80")
     with opened(tmp_path) as db:
         assert db.sql(query).rows() == [(1, 90)]
+
+
+def test_a_query_that_begins_before_what_is_kept_is_told(tmp_path: Path) -> None:
+    """Its first results were of rows that are left, in silence. Readers that there are hold rows back; a new one comes too late."""
+    query = "SELECT count(r.v) AS n FROM r [INTERVAL '20' SECOND], s [ROWS 1] SAMPLE INTERVAL '10' SECOND"
+    with opened(tmp_path) as db:
+        for table in TABLES:
+            db.sql(table)
+        rows("s", 0)(db)
+        rows("r", *range(50))(db)
+        told = db.sql(f"CREATE CONTINUOUS QUERY before RANGE UNBOUNDED AS {query}").message
+        assert told == 'continuous query "before" created'  # nothing is deleted yet
+        db.sql("PAUSE CONTINUOUS QUERY before")
+        db.archive()
+        rows("r", *range(50, 200))(db)
+        db.archive()
+        left = (
+            '; warning: it begins at {}, and its results before 198 are of what is left: "r" keeps its rows since 178'
+        )
+        assert db.sql("RESUME CONTINUOUS QUERY before").message == '"before" resumed' + left.format(0)
+        told = db.sql(f"CREATE CONTINUOUS QUERY late AS {query}").message
+        assert told == 'continuous query "late" created' + left.format(0)
+        alone = "SELECT count(*) AS n FROM r [INTERVAL '20' SECOND] SAMPLE INTERVAL '10' SECOND"
+        told = db.sql(f"CREATE CONTINUOUS QUERY early FROM 50 AS {alone}").message
+        assert told == 'continuous query "early" created' + left.format(50)
+        told = db.sql(f"CREATE CONTINUOUS QUERY now AS {alone}").message
+        assert told == 'continuous query "now" created'
