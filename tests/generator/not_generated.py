@@ -6,7 +6,6 @@ from millpond.sql import spark_functions
 
 _CHANCE = "Its answer is chance."
 _CLOCK = "Its answer is the time of day."
-_STRANGE = "It makes groups or windows of time, which are a pond's own business."
 _BYTES = "A sketch is bytes, and reading it needs another; both sides get the same text."
 
 NOT_GENERATED: dict[str, str] = {
@@ -14,7 +13,6 @@ NOT_GENERATED: dict[str, str] = {
     **dict.fromkeys(spark_functions._CLOCK - {"unix_timestamp"}, _CLOCK),
     **dict.fromkeys(spark_functions._SKETCHES, _BYTES),
     "count_min_sketch": _BYTES,
-    **dict.fromkeys(("session_window", "window", "window_time"), _STRANGE),
     "counter_diff": "It is a window function over times and counters of its own.",
     "raise_error": "It has no answer.",
     "time": "It is a type that millpond's tables do not have.",

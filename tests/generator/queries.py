@@ -27,6 +27,7 @@ _TWICE = 0.3  # joins with a relation of a name that is taken, which chance made
 _WINDOWED = 0.5  # streaming tables that are seen through a window
 _LATERALS = 0.04
 _PIVOTS = 0.01
+_GROUP_WINDOWS = 0.02
 _STARS = 0.04  # queries without groups that have `*` in a call
 _STAR_CALLS = (("to_json(struct(*))", "string"), ("hash(*)", "int"), ("size(array(to_json(struct(*))))", "int"))
 _SIZES = (1, 1, 2, 2, 3)
@@ -57,6 +58,8 @@ class Source:
     name: str
     columns: tuple[tuple[str, str], ...]  # name and kind
     unique: tuple[str, ...] = ()
+    hidden: str = ""
+    """The time of a window: it can be named, and `*` does not show it."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,8 @@ class _Statements:
             return self.values(alone=top)
         if top and rng.random() < _PIVOTS:
             return Output(self.pivot(), ())
+        if top and rng.random() < _GROUP_WINDOWS:
+            return Output(self.group_windows(), ())
         source, sight, star = self.source(depth)
         sight = replace(sight, queries=depth > 0)
         where = f" WHERE {self.condition(sight)}" if rng.random() < 0.5 else ""
@@ -220,6 +225,39 @@ class _Statements:
             return f"SELECT * FROM {table} UNPIVOT (val FOR name IN (id, k))"
         return f"SELECT * FROM {given} PIVOT ({agg} FOR {key} IN ({values}))"
 
+    def group_windows(self) -> str:
+        """A query that is grouped by windows of time."""
+        rng = self.rng
+        name = rng.choice(("window", "window", "session_window"))
+        lengths = (
+            ["'1 day'"]
+            if name == "session_window"
+            else rng.choice((["'1 day'"], ["'400 days'"], ["'12 hours'", "'4 hours'"]))
+        )
+        if name == "window" and rng.random() < 0.3:
+            lengths = [*lengths, *lengths[-1:], "'90 minutes'"][-3:]
+        alias = rng.choice(("a", "t"))
+        keys = rng.sample(("g", "f", "k", f"{alias}.n > 5"), rng.choice((0, 0, 1, 1, 2)))
+        call = f"{name}({rng.choice((alias + '.', ''))}at, {', '.join(lengths)})"
+        where = rng.choice(("", "", " WHERE id > 2", " WHERE FALSE", " WHERE at > TIMESTAMP '2001-01-01'"))
+        group = [*keys, call]
+        rng.shuffle(group)
+        rest = f" FROM a {alias}{where} GROUP BY {', '.join(group)}".replace("a a", "a")
+        if name == "window" and rng.random() < 0.2:
+            return f"SELECT window_time(window) AS t, window.start AS s, c FROM (SELECT window, count(*) AS c{rest})"
+        items = [
+            *keys,
+            f"{name}.start",
+            f"{name}.end AS e",
+            "count(*)",
+            "sum(n) AS n",
+            "max(id)",
+            "count(DISTINCT k) AS k",
+        ]
+        items = rng.sample(items, rng.choice((2, 3, 4)))
+        having = rng.choice(("", "", "", " HAVING count(*) > 1", f" HAVING {name}.start > DATE '2001-01-01'"))
+        return f"SELECT {', '.join(items)}{rest}{having}"
+
     def condition(self, sight: Sight) -> str:
         """A condition. Spark takes `FROM t WHERE (x)` for a table called WHERE with a column x: such a one loses its brackets."""
         return re.sub(r"^\((\w+)\)$", r"\1", self.make.value("boolean", sight, self.depth))
@@ -274,7 +312,7 @@ class _Statements:
         columns = []
         counts: dict[str, int] = {}
         for each in seen:
-            for name, _ in each.columns:
+            for name in (*(name for name, _ in each.columns), each.hidden):
                 counts[name] = counts.get(name, 0) + 1
         for each in seen:
             for name, kind in each.columns if each.name != hidden else ():
@@ -312,6 +350,7 @@ class _Statements:
         if depth > 0 and chance > 0.85:
             inner, name = self.query(depth - 1), self.fresh()
             return Source(f"({inner.text}) {rng.choice(('AS ', ''))}{name}", name, inner.columns)
+        hidden = ""
         table = (
             rng.choice(("x", "x", "a", "e"))
             if self.extreme
@@ -328,14 +367,15 @@ class _Statements:
         alias = self.fresh() if rng.random() < 0.7 else ""
         columns = tuple((name, _KINDS.get(kind, kind.lower())) for name, kind in SCHEMA[table].items())
         if table in STREAMS and rng.random() < _WINDOWED:
-            columns = tuple(each for each in columns if each[0] != STREAMS[table])
+            hidden = STREAMS[table]
+            columns = tuple(each for each in columns if each[0] != hidden)
             table = rng.choice([window for window, shown in WINDOWS.items() if bool(alias) != (" AS " in shown)])
         text = f"{table} {rng.choice(('AS ', ''))}{alias}" if alias else table
         if alias and rng.random() < _COLUMN_LISTS:
             columns = tuple((f"{name}_", kind) for name, kind in columns)
             listed = ", ".join(name for name, _ in columns)
             return Source(f"{text}({listed})", alias, columns, ("id_",))
-        return Source(text, alias or table.partition(" ")[0], columns, ("id",))
+        return Source(text, alias or table.partition(" ")[0], columns, ("id",), hidden)
 
     def join(self, text: str, seen: list[Source], merged: set[str], right: Source) -> tuple[str, bool]:
         """FROM with one more join, and whether its columns can be seen behind it."""
@@ -350,6 +390,8 @@ class _Statements:
             "FULL OUTER JOIN",
             "LEFT SEMI JOIN",
             "LEFT ANTI JOIN",
+            "SEMI JOIN",
+            "ANTI JOIN",
         )
         word = rng.choice(words)
         chance = rng.random()
@@ -360,11 +402,9 @@ class _Statements:
         kept = "SEMI" not in word and "ANTI" not in word
         if shared and chance < 0.35:
             if chance < 0.15:
-                merged.update(shared)
-                return (
-                    f"{text} NATURAL {word.replace('LEFT SEMI', 'LEFT').replace('LEFT ANTI', 'LEFT')} {right.text}",
-                    True,
-                )
+                if kept:
+                    merged.update(shared)
+                return f"{text} NATURAL {word} {right.text}", kept
             keys = rng.sample(shared, rng.choice((1, 1, min(2, len(shared)))))
             if kept:
                 merged.update(keys)
