@@ -41,11 +41,11 @@ class Feeder:
         self.table = table
         self.count = 0
 
-    def append(self, columns: Columns) -> None:
-        size = len(next(iter(columns.values())))
-        times = np.arange(self.count, self.count + size, dtype=np.int64)
-        self.db.append(self.table, table(columns).append_column("t", pa.array(times)))
-        self.count += size
+    def append(self, columns: Columns | pa.Table) -> None:
+        rows = columns if isinstance(columns, pa.Table) else table(columns)
+        times = np.arange(self.count, self.count + rows.num_rows, dtype=np.int64)
+        self.db.append(self.table, rows.append_column("t", pa.array(times)))
+        self.count += rows.num_rows
 
     def stream(self, columns: Columns, batch: int) -> None:
         """All of them in batches, a tick after each."""

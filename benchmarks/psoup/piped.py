@@ -9,29 +9,31 @@ import numpy as np
 
 from benchmarks.harness import Options, Report, median, rounded, timed
 from benchmarks.psoup import workload
-from benchmarks.psoup.api import Feeder, create, newest, pond, register_all
-from benchmarks.psoup.workload import Query
+from benchmarks.psoup.api import Feeder, create, kept_bytes, newest, pond, register_all
+from benchmarks.psoup.workload import Columns, Query
 
 WINDOW = 2**15
 
 
-def run(options: Options, report: Report, queries: list[Query], shards: int) -> dict[str, Any]:
-    """Appends as fast as it goes, but never more than `ahead` rows before what has been matched."""
-    batch, ahead = options.size(65_536, 4096), options.size(262_144, 8192)
+def run(options: Options, report: Report, what: str, queries: list[Query], rows: Columns) -> dict[str, Any]:
+    """Appends `rows` again and again as fast as it goes, but never more than `ahead` of them before what has been matched."""
+    batch, ahead = len(rows["a"]), options.size(262_144, 8192)
     total = options.size(4_194_304, 16_384)
-    rows = workload.rows(np.random.default_rng(3), batch)
-    with pond(options.workdir / f"piped{shards}") as db:
-        create(db, "r", shards=shards)
+    declared = ", ".join(f"{c} {'STRING' if c == workload.KEY else 'INT'}" for c in rows)
+    with pond(options.workdir / what.split(" ", 1)[1].replace(" ", "_")) as db:
+        create(db, "r", shards=2, declared=declared)
+        begin = time.perf_counter()
         handles = register_all(db, "r", queries, newest(WINDOW), "auto")
-        db.start()
-        feeder = Feeder(db, "r")
-        for _ in range(8):  # workers start, and take up the queries
-            feeder.append(rows)
+        registering = time.perf_counter() - begin
+        db.start(wait=True)
+        feeder, made = Feeder(db, "r"), workload.table(rows)
+        for _ in range(8):  # workers take up the queries
+            feeder.append(made)
             db.tick()
         ticks: list[float] = []
         begin, sent = time.perf_counter(), 0
         while sent < total:
-            feeder.append(rows)
+            feeder.append(made)
             sent += batch
             if sent % ahead == 0 or sent >= total:
                 ticks.append(timed(db.tick)[0] / 1000)
@@ -41,6 +43,7 @@ def run(options: Options, report: Report, queries: list[Query], shards: int) -> 
             answer = handle.invoke()
             expected = int(workload.mask(query, recent).sum())
             assert answer.arrow().num_rows == expected, f"{query}: {answer.arrow().num_rows} rows, not {expected}"
-    report.say(f"the pipeline took {sent:,} rows in {took:.1f} s")
-    return {"queries": len(queries), "shards": shards, "rows": sent, "rows/s": rounded(sent / took), "ticks": len(ticks),
-            "tick median, s": median(ticks)}  # fmt: skip
+        kept = kept_bytes(db)
+    report.say(f"{what}: the pipeline took {sent:,} rows in {took:.1f} s")
+    return {"queries": what, "registering, s": rounded(registering), "rows": sent, "rows/s": rounded(sent / took),
+            "ticks": len(ticks), "tick median, s": median(ticks), "kept, MB": rounded(kept / 1e6)}  # fmt: skip

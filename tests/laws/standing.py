@@ -75,7 +75,7 @@ def newest_first(rows: list[Row]) -> list[Row]:
 
 
 WINDOWS = ("sliding", "sliding", "past", "landmark", "snapshot", "open", "rows", "rows before", "all", "numbers")
-SLIDING = ("sliding", "past", "open")
+SLIDING = ("sliding", "past", "open", "rows", "rows before")
 """Windows that leave old rows behind for good."""
 
 

@@ -95,6 +95,7 @@ class KeptTable:
         self._broad: dict[int, int] = {}  # entries with too many old rows from before these times to be kept
         self._dropped: set[int] = set()  # entries that a plan under way may still match
         self._next = 0
+        self._thinned = 0  # of the rows numbered under it only those that an entry needs are held
         self.state = State(start, self._rows.snapshot, self._matches.snapshot)
         self.take_in(prefix)
 
@@ -185,6 +186,7 @@ class KeptTable:
             self._files.note(went=indexed)
             self._matches.remove(gone)
             self._dropped.update(gone)
+            self._thinned = 0 if gone else self._thinned
             for number in gone:
                 self._broad.pop(number, None)
             self._publish()
@@ -383,13 +385,9 @@ class KeptTable:
     def expire(self, now: int | None) -> None:
         """Drop what no window can reach any more."""
         with self.lock:
-            self._reach = +self._reach
-            starts = [
-                None if window is None or now is None else window.start(self._table, now) for window in self._reach
-            ]
-            if not starts or None in starts:
+            horizon = self._horizon(now)
+            if horizon is None:
                 return
-            horizon = min(start for start in starts if start is not None)
             rows = self._rows.snapshot
             needed = next((chunk.first for chunk in rows.chunks if chunk.greatest >= horizon), rows.below)
             old = [chunk.greatest for chunk in rows.chunks if chunk.last < needed]
@@ -405,17 +403,37 @@ class KeptTable:
                 )
             self._publish()
 
+    def _horizon(self, now: int | None) -> int | None:
+        """A time before which no window holds a row, from `now` on; None if there is none."""
+        self._reach = +self._reach
+        counting = [window for window in self._reach if window is not None and window.rows is not None]
+        widest = max(counting, key=lambda window: window.rows or 0, default=None)  # it begins before the others
+        begins = [
+            None if window is None else self._begin(window, now).low
+            for window in self._reach
+            if window is None or window.rows is None or window is widest
+        ]
+        return min((begin[0] for begin in begins if begin is not None), default=None) if None not in begins else None
+
     def thin(self) -> bool:
         """Of the older half of the rows, keep only those that match an entry. Returns whether that freed anything."""
         with self.lock:
             before, rows = self.bytes, self._rows.snapshot
-            whole = [chunk for chunk in rows.chunks if chunk.last >= rows.complete_from.seq]
+            first = max(rows.complete_from.seq, self._thinned)
+            whole = [chunk for chunk in rows.chunks if chunk.last >= first]
             if not whole:
                 return False
             cut = whole[len(whole) // 2].first if len(whole) > 1 else rows.below
             self._rows.thin(cut, self._matches.snapshot.needed(below_seq=cut))
+            self._thinned = cut
             self._publish()
             return self.bytes < before
+
+    def compact(self) -> None:
+        """Give back the memory of entries that are gone."""
+        with self.lock:
+            self._matches.compact()
+            self._publish()
 
     @property
     def bytes(self) -> int:

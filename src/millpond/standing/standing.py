@@ -260,9 +260,11 @@ class StandingQueries:
                 if any(table.thin() for table in largest):
                     continue
                 kept = [*self._entered, *(number for number, serving in self._served() if serving.tables)]
-                self._let_go(kept[: max(1, len(kept) // 4)])
                 if not kept:
                     return
+                self._let_go(kept[: max(1, len(kept) // 4)])
+                for table in self.kept.values():
+                    table.compact()
 
     def state(self, query: StandingQuery) -> tuple[str, str | None]:
         """What is kept of a query, in a word, and why, if it is nothing."""

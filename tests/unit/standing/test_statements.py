@@ -165,6 +165,26 @@ def test_rows_that_were_dropped_are_not_missed(tmp_path: Path, monkeypatch: pyte
         assert [t for (t,) in handle.invoke(as_of=60).rows()] == [t for t in range(60, 39, -1) if t % 10 < 3]
 
 
+@pytest.mark.parametrize("ends", ["", " - 5 ROWS"])
+def test_rows_that_no_window_counts_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    monkeypatch.setattr(rows, "_WHOLE", 16)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t LATENESS INTERVAL '3' SECOND")
+        handles = [db.register(f"SELECT t FROM r WHERE v < 3 BEGIN NOW - {n} ROWS END NOW{ends}") for n in (50, 10, 30)]
+        for first in range(0, 1000, 20):
+            db.append("r", [(i % 10, i) for i in range(first, first + 20)])
+            db.tick()
+        (kept,) = db._workspace.standing.kept.values()
+        assert kept.state.rows.size < 120
+        last = 996 - (5 if ends else 0)
+        for handle, count in zip(handles, (50, 10, 30), strict=True):
+            answer = handle.invoke()
+            assert answer.way == "plain"
+            assert [t for (t,) in answer.rows()] == [t for t in range(last, 996 - count, -1) if t % 10 < 3]
+            earlier = handle.invoke(as_of=600).rows()
+            assert [t for (t,) in earlier] == [t for t in range(last - 396, 600 - count, -1) if t % 10 < 3]
+
+
 def test_nothing_is_kept_of_a_query_that_keeps_most_rows(db: millpond.Pond) -> None:
     db.append("quotes", [("X", float(i % 10), i, 700 + i) for i in range(1500)])
     db.tick()
@@ -211,6 +231,22 @@ def test_the_bound_on_memory_holds(tmp_path: Path) -> None:
             "kept",
             "swapped out",
         }
+
+
+def test_only_as_many_are_swapped_out_as_must_be(tmp_path: Path) -> None:
+    full = 0
+    for name in ("enough", "too little"):
+        memory = int(0.9 * full) or 1 << 30
+        with millpond.connect(tmp_path / name, auto_archive=False, standing_memory=memory) as db:
+            db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+            db.register_many("SELECT t FROM r WHERE v >= ? END NOW", [(v,) for v in range(1024)])
+            db.append("r", [(i % 1024, i) for i in range(20_000)])
+            db.tick()
+            kept = db._workspace.standing.bytes
+            states = [state for (state,) in db.sql("SELECT state FROM millpond.standing_queries ORDER BY id").rows()]
+            assert states == (["swapped out"] * 256 if full else ["kept"] * 256) + ["kept"] * 768
+            assert 0.5 * full < kept <= memory
+            full = kept
 
 
 # -- bad input ----------------------------------------------------------------------------------------------------------

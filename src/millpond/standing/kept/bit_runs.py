@@ -165,6 +165,9 @@ class BitRun:
             return None
         if (begin := int(seqs.searchsorted(before))) * 2 > len(seqs):
             bits, seqs = bits[begin:].copy(), seqs[begin:]
+        used = left.reshape(-1, 8).any(axis=1)  # what lies in whole bytes goes at the price of a copy
+        if 8 * np.count_nonzero(used) <= 7 * len(used):
+            owners, left, bits = owners[np.repeat(used, 8)], left[np.repeat(used, 8)], bits[:, used]
         if np.count_nonzero(left) * 2 < len(owners) and len(owners) > 8:
             return BitRun.of(_filled(owners[left]), _repacked(bits, np.flatnonzero(left)), seqs)
         return run if bits is self.bits else BitRun.of(owners, bits, seqs)

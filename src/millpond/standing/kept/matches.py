@@ -24,6 +24,7 @@ Entries = npt.NDArray[np.int32]
 
 _END = (1 << 63) - 1
 _MOST_GONE = 1024  # entries that are removed before their matches are
+_DENSE = 64  # rows to a match at which marking them costs more than sorting them
 _OFTEN = 64  # of them, it is seen whether that is worth doing
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 _NOBODY: Entries = np.zeros(0, dtype=np.int32)
@@ -64,7 +65,17 @@ class Matches:
     def needed(self, from_seq: int = 0, below_seq: int = _END) -> Ints:
         """The numbers of the rows in this range that fulfil some entry, in increasing order."""
         gone = _named(self.gone)
-        whole = np.unique(np.concatenate([_NONE, *self._rows_of_all_but(gone, from_seq, below_seq)]))
+        found = [rows for rows in self._rows_of_all_but(gone, from_seq, below_seq) if len(rows)]
+        if not found:
+            return _NONE
+        first, last = min(int(rows.min()) for rows in found), max(int(rows.max()) for rows in found)
+        if last - first < _DENSE * sum(map(len, found)):
+            there = np.zeros(last - first + 1, dtype=np.bool_)
+            for rows in found:
+                there[rows - first] = True
+            whole: Ints = np.flatnonzero(there) + first
+        else:
+            whole = np.unique(np.concatenate(found))
         return whole[whole.searchsorted(from_seq) : whole.searchsorted(below_seq)]
 
     def _told(self) -> Iterator[tuple[Sequence[PairRun | BitRun], int]]:

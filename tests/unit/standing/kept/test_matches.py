@@ -168,6 +168,19 @@ def test_a_match_costs_few_bytes_and_removing_gives_them_back() -> None:
     assert runs.bytes == 0
 
 
+def test_columns_that_lie_together_are_given_back_together() -> None:
+    runs = MatchRuns()
+    entries = list(range(64))
+    runs.append(np.arange(1000), ints([]), ints([]), [block(entries, 1000, {(r % 64, r) for r in range(1000)})])
+    before = runs.bytes
+    runs.remove(range(16, 32))
+    runs.compact()
+    assert runs.bytes < 0.8 * before
+    for entry in entries:
+        found = runs.snapshot.of(entry).tolist()
+        assert found == ([] if 16 <= entry < 32 else [r for r in range(1000) if r % 64 == entry])
+
+
 def test_the_number_of_a_removed_entry_can_be_used_again() -> None:
     runs = MatchRuns()
     runs.append(
