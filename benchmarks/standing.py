@@ -83,24 +83,45 @@ def _chart(report: Report, measured: Measured) -> None:
     flat = list(np.atleast_1d(axes).flat)
     for axis, (name, found) in zip(flat, measured.items(), strict=False):
         DRAWING[name](axis, found)
-        axis.legend(fontsize=6)
+        axis.legend(fontsize=6, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
     for axis in flat[len(measured) :]:
         axis.axis("off")
 
 
-def _responses(title: str) -> Callable[[Any, Found], None]:
+def _powers(axis: Any, values: list[int]) -> None:
+    """An axis on which each number is twice the one before."""
+    axis.set_xscale("log", base=2)
+    shown = sorted(set(values))
+    shown = shown[:: -(-len(shown) // 6)]
+    axis.set_xticks(shown, [f"{v:,}" for v in shown], fontsize=8)
+    axis.minorticks_off()
+
+
+def _shape(axis: Any, x: list[int], names: list[str], lines: dict[str, list[float]], kind: str) -> None:
+    """The paper's shape: what its text says of a curve beside another, drawn beside that other as it is here."""
+    for name, (beside, factor, said) in paper.SHAPES[kind].items():
+        y = [factor * v for v in lines[beside]]
+        axis.plot(x, y, ":", color=f"C{names.index(name)}", linewidth=1.2, label=f"the paper's {said}")
+
+
+def _responses(title: str, kind: str) -> Callable[[Any, Found], None]:
     def draw(axis: Any, found: Found) -> None:
-        for mode in MODES:
-            axis.plot([f["window"] for f in found], [f[f"{mode}, ms"] for f in found], marker="o", label=LABELS[mode])
+        x = [f["window"] for f in found]
+        lines = {mode: [f[f"{mode}, ms"] for f in found] for mode in MODES}
+        for mode, y in lines.items():
+            axis.plot(x, y, marker="o", markersize=4, label=LABELS[mode])
+        _shape(axis, x, list(MODES), lines, kind)
         axis.set(yscale="log", xlabel="window, rows", ylabel="ms", title=title)
+        if kind != "joins":
+            _powers(axis, x)
 
     return draw
 
 
 def _draw_joins(axis: Any, found: Found) -> None:
-    _responses("Figure 8: joins")(axis, found)
-    for value, label in zip(paper.JOIN_576[1:], ("paper: PSoup-P", "paper: PSoup-C"), strict=True):
-        axis.plot([576], [value], marker="x", linestyle="", label=f"{label} at 576")
+    _responses("Figure 8: joins", "joins")(axis, found)
+    for number, (value, label) in enumerate(zip(paper.JOIN_576[1:], ("PSoup-P", "PSoup-C"), strict=True), 1):
+        axis.plot([576], [value], "x", color=f"C{number}", label=f"{label} in the paper")
 
 
 def _draw_table2(axis: Any, found: Found) -> None:
@@ -108,32 +129,33 @@ def _draw_table2(axis: Any, found: Found) -> None:
     for number, mode in enumerate(MODES):
         axis.plot(x, [f[f"{mode}, ms"] for f in found], marker="o", color=f"C{number}", label=LABELS[mode])
         published = [paper.TABLE_2[n][number] for n in x]
-        axis.plot(x, published, marker="x", linestyle=":", color=f"C{number}", label=f"{LABELS[mode]}, the paper's")
-    axis.set(yscale="log", xlabel="interval predicates", ylabel="ms", title="Table 2")
+        axis.plot(x, published, marker="x", linestyle=":", color=f"C{number}", label="in the paper, 2002")
+    axis.set(yscale="log", xlabel="interval predicates", ylabel="ms", title="Table 2", xticks=x)
 
 
 def _draw_arrival(axis: Any, found: Found) -> None:
-    names = [name for name in found[0] if name.endswith("rows/s")]
-    for name in names:
-        style = "--" if "pond" in name else "-"
-        axis.plot([f["queries"] for f in found], [f[name] for f in found], style, marker="o", label=name[:-8])
-    axis.set(xscale="log", yscale="log", xlabel="queries", ylabel="rows/s", title="Figure 9: data arrival rate")
+    x = [f["queries"] for f in found]
+    lines = {name[: -len(", rows/s")]: [f[name] for f in found] for name in found[0] if name.endswith("rows/s")}
+    for name, y in lines.items():
+        axis.plot(x, y, "--" if "pond" in name else "-", marker="o", markersize=4, label=name)
+    _shape(axis, x, list(lines), lines, "arrival")
+    axis.set(yscale="log", xlabel="queries", ylabel="rows/s", title="Figure 9: data arrival rate")
+    _powers(axis, x)
 
 
 def _draw_composite(axis: Any, found: Found) -> None:
     for number, workload in enumerate(dict.fromkeys(f["workload"] for f in found)):
         mine = [f for f in found if f["workload"] == workload]
         for kind, style in (("separate", "--"), ("composite", "-")):
-            times = [f[f"{kind}, ms"] for f in mine]
-            axis.plot(
-                [f["rows"] for f in mine], times, style, marker="o", color=f"C{number}", label=f"{workload} {kind}"
-            )
-    axis.set(xscale="log", yscale="log", xlabel="rows of R and of S", ylabel="ms", title="Figure 11: probes of joins")
+            x, times = [f["rows"] for f in mine], [f[f"{kind}, ms"] for f in mine]
+            axis.plot(x, times, style, marker="o", markersize=4, color=f"C{number}", label=f"{workload} {kind}")
+    axis.set(yscale="log", xlabel="rows of R and of S", ylabel="ms", title="Figure 11: probes of joins")
+    _powers(axis, [f["rows"] for f in found])
 
 
 DRAWING: dict[str, Callable[[Any, Found], None]] = {
-    "equality": _responses("Figure 7(a): equality"),
-    "interval": _responses("Figure 7(b): intervals"),
+    "equality": _responses("Figure 7(a): equality", "equality"),
+    "interval": _responses("Figure 7(b): intervals", "interval"),
     "joins": _draw_joins,
     "table2": _draw_table2,
     "arrival": _draw_arrival,

@@ -6,6 +6,7 @@ at least 10^1.5; "comparable" and "does not matter" as within a factor of 3; "mu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,22 @@ import numpy as np
 
 TABLE_2 = {1: (0.394, 0.0465, 0.0565), 2: (0.4905, 0.024, 0.021), 4: (0.8255, 0.013, 0.0035)}
 """Interval predicates: milliseconds of NoMat, PSoup-P, PSoup-C. (Pentium III, 666 MHz, Java 1.3.)"""
-JOIN_576 = (None, 29.98, 8.54)
-"""Figure 8 at a window of 576 rows."""
+JOIN_576 = (math.nan, 29.98, 8.54)
+"""Figure 8 at a window of 576 rows: NoMat (it is not said), PSoup-P, PSoup-C."""
+
+SHAPES = {
+    "equality": {"partial": ("complete", 100, "P: 100 times C")},
+    "interval": {"partial": ("complete", 1, "P: like C")},
+    "joins": {
+        "nothing": ("partial", 100, "NoMat: 100 times P"),
+        "partial": ("complete", JOIN_576[1] / JOIN_576[2], "P: 3.5 times C"),
+    },
+    "arrival": {
+        "P unshared": ("P shared", 1 / 10, "P unshared: a tenth of P shared"),
+        "C shared": ("P shared", 1 / 100, "C: a hundredth of P shared"),
+    },
+}
+"""What the text says of a curve: so many times another one. The curves themselves are only drawn, not told in numbers."""
 
 ONE_ORDER, TWO_ORDERS = 10**0.5, 10**1.5
 MUCH, COMPARABLE = 5.0, 3.0

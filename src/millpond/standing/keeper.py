@@ -89,11 +89,13 @@ class KeptTable:
         self._by_predicate: dict[Predicate, int] = {}
         self._users: dict[int, int] = {}  # how many queries have an entry
         self._windows: dict[int, tuple[int, Window]] = {}  # by query: its entry and its window
+        self._window_bytes = 0  # of the matches in them
         self._trees: dict[TreeKey, _Grown] = {}
         self._reach: Counter[Window | None] = Counter()  # how many queries have each window
         self._changed: set[int] = set()  # entries that came, went or changed since the state was published
         self._broad: dict[int, int] = {}  # entries with too many old rows from before these times to be kept
-        self._dropped: set[int] = set()  # entries that a plan under way may still match
+        self._planned = False  # a plan is under way
+        self._dropped: set[int] = set()  # entries that it may still match
         self._next = 0
         self._thinned = 0  # of the rows numbered under it only those that an entry needs are held
         self.state = State(start, self._rows.snapshot, self._matches.snapshot)
@@ -154,12 +156,16 @@ class KeptTable:
                 wanted.append(entry)
             self._enter(wanted)
             return
-        fresh = PredicateIndex(self.columns)  # many at once meet the rows as rows meet queries
-        fresh.add((entry.number, entry.predicate) for entry in kept)
+        fresh = self._index_of((e.number, e.predicate) for e in kept)  # many at once meet the rows as rows meet queries
         for chunk in self._rows.snapshot.chunks:
             found = fresh.match(Columns(Batch(pa.Table.from_batches([chunk.rows]))))
             self._note_matches(chunk.seqs, found)
         self._enter(kept)
+
+    def _index_of(self, entries: Iterable[tuple[int, Predicate]]) -> PredicateIndex:
+        made = PredicateIndex(self.columns)
+        made.add(entries)
+        return made
 
     def _enter(self, entries: Sequence[Entry]) -> None:
         """From now on rows meet these entries."""
@@ -185,7 +191,8 @@ class KeptTable:
             self.index.remove(indexed)
             self._files.note(went=indexed)
             self._matches.remove(gone)
-            self._dropped.update(gone)
+            if self._planned:
+                self._dropped.update(gone)
             self._thinned = 0 if gone else self._thinned
             for number in gone:
                 self._broad.pop(number, None)
@@ -201,11 +208,16 @@ class KeptTable:
             self._windows.update({query: (entry, window) for query, entry in wanted.items()})
             matches = self._matches.snapshot
             found = {query: matches.of(entry) for query, entry in wanted.items()}
-            self.state = replace(self.state, windows={**self.state.windows, **found})
+            self._keep({**self.state.windows, **found})
 
     def drop_window(self, query: int) -> None:
         with self.lock:
-            self._windows.pop(query, None)
+            if self._windows.pop(query, None) is not None:  # what is in it goes with the next tick
+                self._window_bytes -= self.state.windows.get(query, _NO_ROWS).nbytes
+
+    def _keep(self, windows: Mapping[int, Ints]) -> None:
+        self._window_bytes = _bytes_of(windows)
+        self.state = replace(self.state, windows=windows)
 
     def add_tree(self, entry: int, asked: Aggregated) -> None:
         """Keep aggregates of an entry's rows, ranked by time."""
@@ -270,8 +282,7 @@ class KeptTable:
                 if key[0] == entry:
                     self._trees[key] = replace(self._grown(self._entries[entry], key[1]), users=grown.users)
             # Windows that hold matches of this entry are made anew by the next tick.
-            rest = {q: seqs for q, seqs in self.state.windows.items() if self._windows.get(q, (entry,))[0] != entry}
-            self.state = replace(self.state, windows=rest)
+            self._keep({q: s for q, s in self.state.windows.items() if self._windows.get(q, (entry,))[0] != entry})
             self._publish()
 
     @property
@@ -299,6 +310,7 @@ class KeptTable:
     def plan(self, table: StreamTable) -> MatchPlan | None:
         """What workers have to do so that the rows accepted so far meet the entries; None if that is done best here, at once."""
         with self.lock, table.lock:
+            self._planned = False  # what a plan that was left finds is not wanted any more
             self._dropped.clear()
             prefix, low = table.prefix(), self.state.position
             rows = prefix.position - low
@@ -307,6 +319,7 @@ class KeptTable:
             frames = [frame for frame in table.frames if frame.end > low and frame.first < prefix.position]
             columns = tuple((c.name, str(c.type)) for c in self.columns)
             files = self._files.current()
+            self._planned = True
         shards = range(table.definition.shards)
         tasks = [MatchTask(columns, files, sections_of(frames, shard), low, prefix.position) for shard in shards]
         return MatchPlan(self, prefix, tuple(task for task in tasks if task.sections), self._next)
@@ -319,16 +332,17 @@ class KeptTable:
                 return False
             for each in matched:
                 self._note_matches(each.seqs, each.matches)
-            late = [e for e in self._entries.values() if e.kept and e.number >= plan.entries]
+            late = [(e.number, e.predicate) for e in self._entries.values() if e.kept and e.number >= plan.entries]
             if rows.num_rows:
                 times = event_times(rows, self._time_column)
                 self._rows.append(rows, times)
                 seqs, columns = integers(rows.column(SEQ)), Columns(Batch(rows))
-                for entry in late:
-                    self._matches.add(entry.number, seqs[entry.test(columns)])
+                if late:
+                    self._note_matches(seqs, self._index_of(late).match(columns))
                 self._grow(rows, times, lambda e: np.flatnonzero(e.test(columns)))
-            dropped = self._dropped - self._entries.keys()
-            self._matches.remove(dropped)
+            self._matches.remove(self._dropped)
+            self._planned = False
+            self._dropped.clear()
             self._rows.move_on(plan.prefix.position)
             self._publish(plan.prefix.position, plan.prefix.now)
             return True
@@ -339,6 +353,10 @@ class KeptTable:
     def _publish(self, position: int | None = None, now: int | None = None) -> None:
         """Make what was changed visible. With a position: rows up to it were taken in, and time stands at `now`."""
         before = self.state
+        windows = before.windows
+        if position is not None and (windows or self._windows):
+            windows = self._moved(before, now)
+            self._window_bytes = _bytes_of(windows)
         self.state = replace(
             before,
             position=before.position if position is None else position,
@@ -346,7 +364,7 @@ class KeptTable:
             matches=self._matches.snapshot,
             now=before.now if position is None else now,
             entries=before.entries.changed({number: self._entries.get(number) for number in self._changed}),
-            windows=before.windows if position is None else self._moved(before, now),
+            windows=windows,
             trees={key: (grown.tree.snapshot, grown.covered) for key, grown in self._trees.items()},
         )
         self._changed.clear()
@@ -354,7 +372,7 @@ class KeptTable:
     def _moved(self, before: State, now: int | None) -> dict[int, Ints]:
         """The matches in the windows that are applied at each tick, at the time `now`."""
         rows, matches = self._rows.snapshot, self._matches.snapshot
-        begins = {window: self._begin(window, now) for _, window in self._windows.values()}
+        begins = {window: self._begin(window, now) for window in {window for _, window in self._windows.values()}}
         found: dict[int, Ints] = {}
         for query, (entry, window) in self._windows.items():
             known = before.windows.get(query)
@@ -430,13 +448,18 @@ class KeptTable:
             return self.bytes < before
 
     def compact(self) -> None:
-        """Give back the memory of entries that are gone."""
+        """Give back the memory of entries and windows that are gone."""
         with self.lock:
             self._matches.compact()
+            self._keep({q: seqs for q, seqs in self.state.windows.items() if q in self._windows})
             self._publish()
 
     @property
     def bytes(self) -> int:
         with self.lock:  # the index is put in order first
             trees = sum(grown.tree.bytes for grown in list(self._trees.values()))
-            return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees
+            return self._rows.bytes + self._matches.bytes + self.index.bytes() + trees + self._window_bytes
+
+
+def _bytes_of(windows: Mapping[int, Ints]) -> int:
+    return sum(seqs.nbytes for seqs in windows.values())

@@ -14,8 +14,8 @@ Invariants
  2. Any other line that does not match its checksum, and a journal shorter than its anchor says, is damage, and is told.
  3. Numbers are never given twice: they begin after the greatest ever given, also after the journal was rewritten.
 
-The writer rewrites the journal, without what was dropped, when it opens a pond in which most lines are of no use. A reader sees
-that by the first line, which counts the rewrites, and reads it anew.
+The writer rewrites the journal, without what was dropped, when most of its lines are of no use. A reader sees that by the
+first line, which counts the rewrites, and reads it anew.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from millpond.standing.definition import StandingQuery
 FOLDER = "standing"
 FILE = "queries.journal"
 _MANY = 10_000  # queries in one line of `each`
+_LONG = 1000  # lines of a journal that are always left as they are
 
 Listener = Callable[[Sequence[StandingQuery], Sequence[StandingQuery]], None]
 
@@ -56,8 +57,10 @@ class Registry:
         self._names: dict[str, int] = {}
         self._next = 1
         self._read = 0  # bytes of the journal that are known
+        self._lines = 0  # of them
         self._rewrites: int | None = None
-        self._seen: tuple[int, int] | None = None  # the file that was read, and its size
+        self._seen: tuple[int, int, int] | None = None  # the file that was read, its size and time
+        self._head = b""  # its first line
         self._damage: PondError | None = None
         self._writing = False
         self.version = 0
@@ -81,6 +84,9 @@ class Registry:
             raise TypeMismatch(
                 f"{brief(query)} is no standing query", hint="Give the id of a handle, or the name of a query."
             )
+        found = self._queries.get(query) if isinstance(query, int) else None
+        if found is not None and self._damage is None:
+            return found  # without waiting for one that is being made durable
         with self._lock:
             self._check()
             number = query if isinstance(query, int) else self._names.get(query.lower())
@@ -98,8 +104,8 @@ class Registry:
         raise UnknownName("standing query", query, names)
 
     def __contains__(self, query: str | int) -> bool:
-        with self._lock:
-            return query in self._queries if isinstance(query, int) else query.lower() in self._names
+        """Without the lock, so that a listener may hold locks of its own when it asks."""
+        return query in self._queries if isinstance(query, int) else query.lower() in self._names
 
     # -- changing ---------------------------------------------------------------------------------------------------
 
@@ -159,6 +165,7 @@ class Registry:
         self._read += len(data)
         came, went = self._apply(lines)
         self._note()
+        self._tidy()
         self._tell(came, went)
         return came
 
@@ -168,9 +175,13 @@ class Registry:
         with self._lock:
             self._writing = True
             self.refresh()
-            lines = self._read and self._path.read_bytes().count(b"\n")
-            if self._rewrites is not None and lines > 1000 and lines > 4 * len(self._queries):
-                self._rewrite(self._rewrites + 1, self._as_lines())
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Rewrite a long journal that says little. If that fails it stays as it is, and the next change tries again."""
+        if self._rewrites is not None and self._damage is None and self._lines > max(_LONG, 4 * len(self._queries)):
+            with contextlib.suppress(PondError):
+                self._rewrite(self._rewrites + 1, list(self._as_lines()))
 
     def refresh(self) -> None:
         """Take in what another process registered and dropped. Damage is told to whoever asks for a standing query."""
@@ -199,7 +210,7 @@ class Registry:
                 went = list(self._queries.values())
                 self._queries, self._names = {}, {}
                 self._rewrites, self._next = map(int, (lines[0]["rewrites"], lines[0]["next"]))
-                self._read = 0
+                self._read = self._lines = 0
                 del lines[0]
             came, gone = self._apply(lines)
         self._read += end
@@ -219,13 +230,14 @@ class Registry:
         try:
             with self._path.open("rb") as file:
                 status = os.fstat(file.fileno())
-                found = (status.st_ino, status.st_size)
+                found = (status.st_ino, status.st_size, status.st_mtime_ns)
                 if found == self._seen:
                     return False, b""
-                anew = self._seen is None or self._seen[0] != found[0]
+                head = file.readline()
+                anew = self._seen is None or head != self._head
                 file.seek(0 if anew else self._read)
                 data = file.read()
-                self._seen = found
+                self._seen, self._head = found, head
                 return anew and b"\n" in data, data
         except FileNotFoundError:
             return False, b""
@@ -233,6 +245,7 @@ class Registry:
     def _apply(self, lines: Sequence[Mapping[str, Any]]) -> tuple[list[StandingQuery], list[StandingQuery]]:
         came: list[StandingQuery] = []
         went: list[StandingQuery] = []
+        self._lines += len(lines)
         for line in lines:
             if "drop" in line:
                 for number in line["drop"]:
@@ -262,10 +275,10 @@ class Registry:
             line |= {"name": q.name} if q.name is not None else {}
             yield line | ({"each": [[_to_json(v) for v in q.parameters]]} if q.parameters is not None else {})
 
-    def _rewrite(self, rewrites: int, lines: Iterable[Mapping[str, Any]]) -> None:
+    def _rewrite(self, rewrites: int, lines: Sequence[Mapping[str, Any]]) -> None:
         data = b"".join(map(_line, [{"rewrites": rewrites, "next": self._next}, *lines]))
         write_file(self._path, data)
-        self._rewrites, self._read = rewrites, len(data)
+        self._rewrites, self._read, self._lines = rewrites, len(data), len(lines)
         self._seen = None
         self._note()
 

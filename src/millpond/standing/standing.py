@@ -4,8 +4,8 @@ A query is taken up when it is registered, or when somebody asks it for the firs
 swapped out. Then its entries are added to what is kept of the tables it reads. Only the writer keeps anything: it alone sees
 every change. A reader answers from scratch.
 
-Locks. `_lock` guards who is taken up. It is held while an entry meets the rows that are there, never while a query is answered.
-`_order` guards who was asked last; it is held for a moment.
+Locks. `_lock` guards who is taken up. It is held while an entry meets the rows that are there, never while a query is answered. The
+registry tells what changed while its own lock is held, so who holds `_lock` asks the registry nothing that needs that. `_order` guards who was asked last; it is held for a moment.
 """
 
 from __future__ import annotations
@@ -122,6 +122,9 @@ class StandingQueries:
                     self._serving[query.number] = made
                 if query.keep == "complete" and not isinstance(made.served, Refusal) and made.served.plain is not None:
                     made.tables[0].keep_windows({query.number: made.entries[0]}, made.windows[0])
+            else:  # dropped meanwhile
+                self._release(query.number, made)
+                self._close_unused()
             return made
 
     def _take_up(self, query: StandingQuery, bound: Bound, catalog: Catalog) -> Serving:
@@ -183,16 +186,22 @@ class StandingQueries:
         for number in numbers:
             with self._order:
                 known = self._serving.pop(number, None)
-            if known is None:
-                continue
-            for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
-                if table.alive:
-                    table.drop_window(number)
-                    if not isinstance(known.served, Refusal) and known.served.aggregated is not None:
-                        table.drop_tree(entry, known.served.aggregated)
-                    table.remove([entry], window)
+            if known is not None:
+                self._release(number, known)
+        self._close_unused()
+
+    def _close_unused(self) -> None:
         for folder in [f for f, table in self.kept.items() if not table.used]:
             self.kept.pop(folder).close()
+
+    def _release(self, number: int, known: Serving) -> None:
+        """A query needs its entries no longer."""
+        for table, entry, window in zip(known.tables, known.entries, known.windows, strict=True):
+            if table.alive:
+                table.drop_window(number)
+                if not isinstance(known.served, Refusal) and known.served.aggregated is not None:
+                    table.drop_tree(entry, known.served.aggregated)
+                table.remove([entry], window)
 
     # -- ticks and changes ------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -247,6 +248,49 @@ def test_only_as_many_are_swapped_out_as_must_be(tmp_path: Path) -> None:
             assert states == (["swapped out"] * 256 if full else ["kept"] * 256) + ["kept"] * 768
             assert 0.5 * full < kept <= memory
             full = kept
+
+
+def test_asking_does_not_wait_while_another_is_made_durable(db: millpond.Pond, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = db.register(f"SELECT symbol FROM quotes WHERE price < 20 {SLIDING}")
+    db._workspace.standing._let_go([handle.id])  # so that it is taken up again when it is asked
+    syncing, asked, sync = threading.Event(), threading.Event(), os.fsync
+
+    def slow(file: int) -> None:
+        syncing.set()
+        assert asked.wait(20), "the question waits for the disk"
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    registering = threading.Thread(target=lambda: db.register("SELECT volume FROM quotes"))
+    registering.start()
+    assert syncing.wait(20)
+    assert handle.invoke().rows() == [("C",), ("A",)]
+    asked.set()
+    registering.join()
+    assert db.registered(handle.id + 1).invoke().rows() == [(300,), (200,), (100,)]
+
+
+def test_nothing_is_kept_of_a_query_that_is_dropped_while_it_is_asked(db: millpond.Pond) -> None:
+    handle = db.register(f"SELECT symbol FROM quotes WHERE price < 20 {SLIDING}")
+    standing = db._workspace.standing
+    bound = standing.serving(handle._query, None).bound  # type: ignore[arg-type]
+    handle.drop()
+    standing.serving(handle._query, bound)  # by a thread that had looked it up before
+    db.tick()
+    assert standing.bytes == 0
+
+
+@pytest.mark.parametrize("where", ["", "WHERE price < 20 "])
+def test_dropped_queries_leave_nothing_behind(db: millpond.Pond, where: str) -> None:
+    keeper = db.register(f"SELECT volume FROM quotes {SLIDING}")
+    keeper.invoke()
+    (kept,) = db._workspace.standing.kept.values()
+    for _ in range(3):
+        db.register(f"SELECT symbol FROM quotes {where}{SLIDING}", keep="complete").drop()
+        db.register(f"SELECT COUNT(*) AS n FROM quotes {where}{SLIDING}").drop()
+        db.tick()
+    sizes = [kept._entries, kept._by_predicate, kept._users, kept._windows, kept._trees, kept._dropped, kept._broad]
+    assert [len(each) for each in sizes] == [1, 1, 1, 0, 0, 0, 0]
 
 
 # -- bad input ----------------------------------------------------------------------------------------------------------
