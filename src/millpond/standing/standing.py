@@ -4,8 +4,9 @@ A query is taken up when it is registered, or when somebody asks it for the firs
 swapped out. Then its entries are added to what is kept of the tables it reads. Only the writer keeps anything: it alone sees
 every change. A reader answers from scratch.
 
-Locks. `_lock` guards who is taken up. It is held while an entry meets the rows that are there, never while a query is answered. The
-registry tells what changed while its own lock is held, so who holds `_lock` asks the registry nothing that needs that. `_order` guards who was asked last; it is held for a moment.
+Locks. `_lock` guards who is taken up. It is held while an entry meets the rows that are there, never while a query is answered.
+The registry tells what changed while its own lock is held, so who holds `_lock` asks the registry nothing that needs that.
+`_order` guards who was asked last; it is held for a moment.
 """
 
 from __future__ import annotations
