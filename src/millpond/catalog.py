@@ -151,7 +151,8 @@ class ContinuousQuery:
     ends of sessions that such a gap ends. `grouped`: it was said with group windows, whose ends are the instants. `columns` are
     those of the result, the instant last. `history` is how long results are kept; None means those of the last instant. `start`
     is the event time the query begins at when it was told to begin in the past. `reads` names the relations it reads, `revision`
-    counts its definitions: an altered query is a new one for the network.
+    counts its definitions: an altered query is a new one for the network. `overload` is how many percent of the rows of its
+    windows may be left out under load; None if it was never said, and then its results have no columns that tell.
 
     Where a query is aggregated in two phases, the network has two in its place, which no catalog file holds: the first is
     `part_of` the user's query, the second `combines` what the first sends. Both say it with the other's name.
@@ -175,6 +176,7 @@ class ContinuousQuery:
     offset: timedelta = timedelta(0)
     gap: timedelta | None = None
     grouped: bool = False
+    overload: int | None = None
 
     @property
     def sampling(self) -> str:

@@ -104,9 +104,10 @@ def make_plan(
     use_indexes: bool = True,
     as_of: int | str | None = None,
     check: Callable[[], None] = lambda: None,
+    text: str | None = None,
 ) -> Plan:
     """Decide. `engine` is 'auto', 'duckdb' or 'spark'; with `as_of` streams are read as they were at that time. `check` is
-    called now and then, and raises to end it."""
+    called now and then, and raises to end it. `text` is the query for DuckDB, if that is known."""
     watermarks = {name: shelf.time(use) for name, use in bound.uses.items()}
     ends = {} if as_of is None else times_as_of(bound, as_of, watermarks)
     now = {**watermarks, **ends}
@@ -131,8 +132,9 @@ def make_plan(
                 bounds[name] = replace(bounds[name], high=high, newest=None)
             selection = snapshot.select(bounds[name], use_indexes=use_indexes)
             inputs[name] = Tiers(snapshot, selection, now[name], ends.get(name))
-    text: str | None = None
     reason = "small enough"
+    if text is not None:
+        return Plan(bound, "duckdb", "it is known how", inputs, bounds, text)
     if bound.functions:
         reason = f"Python runs in this process: {', '.join(sorted(bound.functions))}"
     if bound.unsure is not None:

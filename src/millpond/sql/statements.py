@@ -139,9 +139,9 @@ class Continuous:
 
 @dataclass(frozen=True)
 class CreateQuery(Statement):
-    """`CREATE CONTINUOUS QUERY n [RANGE i] [FROM t] AS ...` and `CREATE STREAMING VIEW n [RANGE i] [FROM t] AS ...`.
+    """`CREATE CONTINUOUS QUERY n [RANGE i] [FROM t] [OVERLOAD ALLOW p PERCENT] AS ...`, and so `CREATE STREAMING VIEW n ...`.
 
-    `start` is the time to begin at, a literal: number or text; None is now.
+    `start` is the time to begin at, a literal: number or text; None is now. `overload` are the percent that may be left out.
     """
 
     name: str
@@ -149,12 +149,14 @@ class CreateQuery(Statement):
     view: bool = False
     history: timedelta | None = None
     start: int | str | None = None
+    overload: int | None = None
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True)
 class AlterQuery(Statement):
-    """`ALTER CONTINUOUS QUERY n SET WINDOW OF s = ... | SET SAMPLE ... | SET RANGE i`, one change; the others are None.
+    """`ALTER CONTINUOUS QUERY n SET WINDOW OF s = ... | SET SAMPLE ... | SET RANGE i | SET OVERLOAD ALLOW p PERCENT`, one change;
+    the others are None.
 
     `window` is (name in FROM, new window); `sample` is (slide, each row).
     """
@@ -163,6 +165,7 @@ class AlterQuery(Statement):
     window: tuple[str, Window] | None = None
     sample: tuple[timedelta | None, bool] | None = None
     history: timedelta | None = None
+    overload: int | None = None
     view: bool = False
 
 

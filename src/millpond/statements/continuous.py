@@ -13,6 +13,7 @@ from millpond.duration import FOREVER
 from millpond.errors import CatalogError, MillpondError, Span, SqlError, SqlSyntaxError, UnsupportedSql
 from millpond.event_time import to_event_time
 from millpond.network.plan.group_windows import Native, to_native
+from millpond.network.plan.hybrid import declared
 from millpond.network.plan.prepared import Prepared, prepare, prepare_tree, replace_window, resends, without_stars
 from millpond.network.run.explain import explain_query
 from millpond.query.binding.bind import bind
@@ -95,6 +96,7 @@ def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQue
         reads=(),
         history=statement.history,
         view=statement.view,
+        overload=statement.overload,
     )
     sql = body.text if native.text != statement.body.text else statement.sql
     prepared = prepare_tree(query, body.query, catalog, sql)
@@ -182,7 +184,9 @@ def _reads(prepared: Prepared) -> tuple[str, ...]:
 def _with_columns(
     query: ContinuousQuery, found: list[Column], prepared: Prepared, statement: st.CreateQuery
 ) -> ContinuousQuery:
-    """The query with the columns of its result: those it selects, and the instant."""
+    """The query with the columns of its result: those it selects, those that say what was read, and the instant."""
+    if query.overload is not None and prepared.hybrid is not None:
+        found = declared(found, prepared.hybrid)
     names = [c.name for c in found]
     for name in names:
         if name == INSTANT or names.count(name) > 1 or name.startswith("_"):
@@ -222,6 +226,14 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
             changed = replace(changed, slide=statement.sample[0], each_row=statement.sample[1], offset=timedelta(0))
         if statement.history is not None:
             changed = replace(changed, history=statement.history)
+        if statement.overload is not None:
+            if query.overload is None:
+                raise UnsupportedSql(
+                    f'the results of "{query.name}" have no columns that say what was read',
+                    detail="They have if the query was created with OVERLOAD.",
+                    hint="Create it with OVERLOAD ALLOW 0 PERCENT; then that can be altered.",
+                )
+            changed = replace(changed, overload=statement.overload)
         prepare(changed, catalog)
         check_readers(catalog, catalog.with_query(changed), query.name)
         workspace.network.note_last_sent([query])

@@ -49,6 +49,18 @@ QUERY, VIEW = "continuous query", "streaming view"
             "not evaluated",
         ),
         ("range", "STRING", "how long results are kept; NULL if only those of the last instant"),
+        (
+            "may_leave_out",
+            "INT",
+            "how many percent of what it reads of history it may leave out; NULL without OVERLOAD",
+        ),
+        (
+            "leaves_out",
+            "INT",
+            "how many percent it leaves out now, because there is more to do than time; NULL without OVERLOAD, and elsewhere "
+            "than in the process that writes the pond",
+        ),
+        ("leaves_out_since", "TIMESTAMP", "since when that is so; NULL as long as it was never otherwise"),
         ("reads", "STRING", "the relations it reads"),
         ("problem", "STRING", "why it failed or waits, or what is wrong with keeping its results"),
         ("sql", "STRING", "its SELECT"),
@@ -76,6 +88,8 @@ def queries(reading: Reading) -> Iterator[Row]:
             "frontier_seconds": time_seconds(table, progress.frontier),
             "lag_seconds": _lag(query, watermarks),
             "range": _kept(query),
+            "may_leave_out": query.overload,
+            **_left_out(reading.host, query),
             "reads": ", ".join(query.reads),
             "problem": network.problem(query) or (None if query.paused else broken),
             "sql": " ".join(query.sql.split()),
@@ -104,6 +118,16 @@ def _state(network: Network, query: ContinuousQuery) -> str:
     if query.paused:
         return "paused"
     return "running" if network.waits(query) is None else "waiting"
+
+
+def _left_out(host: SystemHost, query: ContinuousQuery) -> Row:
+    """What a query leaves out now, and since when; only the process that evaluates knows."""
+    if query.overload is None or not host.owned:
+        return {"leaves_out": None, "leaves_out_since": None}
+    allowed, control = query.overload / 100, host.network.overload
+    since = control.since(allowed)
+    part = round(100 * min(allowed, control.level))
+    return {"leaves_out": part, "leaves_out_since": None if since is None else moment(since)}
 
 
 def _kept(query: ContinuousQuery) -> str | None:
@@ -202,6 +226,7 @@ def _between_ticks(host: SystemHost, what: str) -> Iterator[Network]:
         ("commit_seconds", "DOUBLE", "of these: making results and progress durable, and handing results out"),
         ("rows", "BIGINT", "rows that had arrived since the tick before"),
         ("results", "BIGINT", "result rows sent"),
+        ("left_out", "INT", "how many percent of what queries read of history were left out, where they allow it"),
     ],
 )
 def ticks(reading: Reading) -> Iterator[Row]:
@@ -213,4 +238,5 @@ def ticks(reading: Reading) -> Iterator[Row]:
             **{f"{phase}_seconds": seconds for phase, seconds in tick.phases.items()},
             "rows": tick.rows,
             "results": tick.results,
+            "left_out": round(100 * tick.left_out),
         }

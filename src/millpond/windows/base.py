@@ -59,6 +59,8 @@ class Window(ABC):
     """Whether rows come into it and none ever leaves."""
     continuous: bool = True
     """Whether a continuous query can read through it."""
+    from_history: bool = False
+    """Whether a continuous query reads it from the table at each instant, and holds nothing of it."""
     skip: int = 0
     """How many of the newest rows are not in it."""
     numbers: tuple[int | None, int | None] = (None, None)

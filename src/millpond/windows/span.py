@@ -102,8 +102,6 @@ class End:
 class SpanWindow(Window):
     keyword = "BEGIN"
     examples = ("[BEGIN NOW - INTERVAL '1' MINUTE END NOW]",)
-    continuous = False
-
     opening: End | None
     closing: End | None
 
@@ -145,6 +143,17 @@ class SpanWindow(Window):
     @property
     def needs_now(self) -> bool:
         return any(end is not None and end.moves for end in (self.opening, self.closing))
+
+    @property
+    def from_history(self) -> bool:  # type: ignore[override]
+        return self.continuous
+
+    @property
+    def continuous(self) -> bool:  # type: ignore[override]
+        """Both ends move in time: so it holds the same rows at an instant whenever it is evaluated, and is bounded."""
+        return (
+            self.opening is not None and self.closing is not None and None not in (self.opening.back, self.closing.back)
+        )
 
     @property
     def kind(self) -> str:

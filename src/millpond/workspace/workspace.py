@@ -240,6 +240,10 @@ class Workspace(ProcessBound):
             if intake.table.next_row == rows:
                 intake.advance(time, follows=True)
 
+    def read_reduced(self, name: str, fraction: float) -> None:
+        """A part of the rows of a table was read."""
+        self.stream(name).read_reduced(fraction)
+
     def _make_room(self, table: StreamTable) -> None:
         """Called before each append: keep the tail within its bound, starting the pipeline when it is worth it."""
         tail = table.rows.tail

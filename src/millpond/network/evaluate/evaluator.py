@@ -30,7 +30,7 @@ from millpond.network.plan.prepared import Prepared
 from millpond.network.state.checkpoints import CheckpointWindow, Scribe
 from millpond.network.state.history import History
 from millpond.network.strategies.base import Checkpoint, Costs, Strategy
-from millpond.network.strategies.parts.context import Context
+from millpond.network.strategies.parts.context import Context, Reading
 from millpond.network.strategies.registry import choose
 from millpond.network.time.inlet import Inlet
 from millpond.network.time.instants import ROW
@@ -136,6 +136,20 @@ class Evaluator:
     def behind(self) -> bool:
         """Whether a query has something to do although nothing came."""
         return any(s.error is None and s.ready() for s in self.strategies.values())
+
+    @property
+    def reading(self) -> Reading:
+        """What the last step read of history, where less could be."""
+        return self._context.reading
+
+    @property
+    def left_out(self) -> float:
+        """The part of history that the next steps leave out, where a query allows it."""
+        return self._context.left_out
+
+    @left_out.setter
+    def left_out(self, part: float) -> None:
+        self._context.left_out = part
 
     @property
     def left(self) -> set[str]:

@@ -16,6 +16,7 @@ from millpond.catalog import Catalog, ContinuousQuery, StandardTable, StreamingT
 from millpond.duration import FOREVER, TimeUnit, describe
 from millpond.errors import SqlError, UnsupportedSql
 from millpond.network.plan.deterministic import check_deterministic, check_special_times
+from millpond.network.plan.hybrid import Hybrid, hybrid
 from millpond.network.plan.running import running_shape
 from millpond.network.plan.sessions import JOINED, with_ends
 from millpond.query.binding.bind import bind
@@ -42,6 +43,8 @@ class Prepared:
     streams: tuple[Use, ...]
     standards: tuple[Use, ...]
     refusal: str | None = None
+    hybrid: Hybrid | None = field(default=None, compare=False)
+    """How it reads history at its instants, if it does."""
 
     @property
     def on_spark(self) -> bool:
@@ -124,6 +127,7 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
         unit.count(query.offset)
     _check_functions(bound, sql)
     text, refusal = _translated(bound, sql)
+    found = hybrid(query, bound, streams, refusal, catalog, sql)
     if refusal is not None:
         if query.gap is not None:
             raise UnsupportedSql(
@@ -143,13 +147,13 @@ def prepare_tree(query: ContinuousQuery, tree: exp.Expr, catalog: Catalog, sql: 
         for use in streams:
             if use.window is not None and use.window.grows:
                 raise _grows(use, refusal, sql)
-    return Prepared(query, bound, text, unit, streams, standards, refusal)
+    return Prepared(query, bound, text, unit, streams, standards, refusal, found)
 
 
 def moved_to_spark(prepared: Prepared, reason: str) -> Prepared | None:
     """The same query, evaluated on Spark from now on; None if it cannot be, as `prepare_tree` would say it."""
     query, bound = prepared.query, prepared.bound
-    if prepared.on_spark or query.gap is not None or query.each_row or bound.functions:
+    if prepared.on_spark or query.gap is not None or query.each_row or bound.functions or prepared.hybrid is not None:
         return None
     if any(use.window is not None and use.window.grows for use in prepared.streams):
         return None
@@ -234,7 +238,7 @@ def _check_stream(use: Use, unit: TimeUnit, catalog: Catalog, sql: str) -> None:
     if not window.continuous:
         raise UnsupportedSql(
             f'a continuous query cannot have the window {window} of "{use.alias}"',
-            hint="Write [INTERVAL ...], [ROWS n] or [SINCE t]; one-time and standing queries have BEGIN and END.",
+            hint="Write [INTERVAL ...] or [ROWS n]; or let both ends be before NOW: [BEGIN NOW - INTERVAL ... END NOW].",
             sql=sql,
         )
     if table.unit is not unit:

@@ -51,7 +51,7 @@ def split(
 
     `columns_of` tells what a query selects."""
     query = prepared.query
-    if prepared.on_spark:
+    if prepared.on_spark or prepared.hybrid is not None:
         return None
     table = catalog.streaming.get(prepared.streams[0].table.name)
     if len(prepared.streams) != 1 or prepared.standards or table is None or not table.shard_by or table.shards == 1:

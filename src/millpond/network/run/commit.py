@@ -25,6 +25,7 @@ from millpond.network.run.state import Seen, State
 from millpond.network.run.steps import Step
 from millpond.network.run.task import ShardOutcome
 from millpond.network.run.tick_plan import TickPlan
+from millpond.network.strategies.parts.context import Reading
 from millpond.results.log import Sent
 from millpond.table.store import tail_table
 from millpond.table.stream import StreamTable
@@ -41,6 +42,7 @@ class EvaluatedTick:
     seen: Mapping[str, Seen]  # how far the tables are read, by folder
     waiting: Mapping[str, str] = field(default_factory=dict)
     for_spark: frozenset[str] = frozenset()  # of those that failed: about which Spark is to decide
+    reading: Reading = field(default_factory=Reading)  # what was read of history, where less could be
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ def evaluate(
         seen=seen,
         waiting={s.prepared.query.folder: s.waiting for s in strategies.values() if s.waiting is not None},
         for_spark=shards.for_spark | {s.prepared.query.folder for s in strategies.values() if s.for_spark},
+        reading=running.whole.reading,
     )
 
 

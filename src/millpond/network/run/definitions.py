@@ -233,7 +233,7 @@ class RunningQueries:
             self.release_rows()
 
     def _make_memory(self) -> None:
-        self.past = Past(self._shelf, self._host.local, self._host.catalog, self._kept)
+        self.past = Past(self._shelf, self._host.local, self._host.catalog, self._kept, note=self._host.read_reduced)
         memory = self._host.config.evaluation_memory
         self.whole = Evaluator(self.past, threads=2, memory=memory, watch=self._watch, spark=self._spark, leaves=True)
 

@@ -76,6 +76,10 @@ def explain_query(network: Network, query: ContinuousQuery) -> list[str]:
     lines += [f"calls {f.name}, in Python: {f.python}" for f in prepared.bound.functions.values()]
     choice = choose(prepared)
     lines.append(_where(prepared, choice.strategy.manner, network.catalog, network.columns))
+    if query.overload is not None:
+        lines.append(
+            f"leaves out at most {query.overload} % of the rows in its windows while there is more to do than time"
+        )
     if prepared.on_spark:
         lines += [
             f"DuckDB does not evaluate it: {prepared.refusal}",

@@ -28,5 +28,8 @@ class NetworkHost(Tables, Protocol):
     def wake(self) -> None:
         """There is something for a tick to do. From any thread."""
 
+    def read_reduced(self, name: str, fraction: float) -> None:
+        """A part of the rows of a table was read."""
+
     def heartbeat(self, name: str, time: int, rows: int) -> None:
         """Nothing before `time` is still to come to a table, if it has accepted `rows` rows and no more."""

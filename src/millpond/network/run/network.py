@@ -42,6 +42,7 @@ from millpond.network.run.frames import RecentFrames
 from millpond.network.run.host import NetworkHost
 from millpond.network.run.idle import QuietTables, follow
 from millpond.network.run.last_sent import noted
+from millpond.network.run.overload import OverloadControl
 from millpond.network.run.readers import Readers
 from millpond.network.run.shard_definitions import DefinitionVersions
 from millpond.network.run.state import State
@@ -73,6 +74,7 @@ class Network:
         # By table and number: what the shards told last, without the rows they sent.
         self.shards: dict[str, dict[int, ShardOutcome]] = {}
         self.ticks = TickLog(host.clock)
+        self.overload = OverloadControl(host.config.tick.total_seconds(), host.clock.micros)
         self._abandoned = False
         self._shards_folder: Path = host.folder / "shards"
         self._recent = RecentFrames()
@@ -332,6 +334,8 @@ class Network:
         forget_taken(str(self.host.folder), outcomes)
         if self._running.past is not None:
             self._running.past.forget_standards()
+        if self._running.whole is not None:
+            self._running.whole.left_out = self.overload.level
         try:
             evaluated = evaluate(self.host, self._running, plan, outcomes)
         except BaseException:
@@ -368,7 +372,8 @@ class Network:
         arrived = sum(seen.position - plan.before[folder].position for folder, seen in evaluation.seen.items())
         sent: int = sum(batch.rows.num_rows for _, batch in made.sent)
         self.ticks.mark("commit")
-        self.ticks.end(made.state.tick, arrived, sent)
+        tick = self.ticks.end(made.state.tick, arrived, sent, self.overload.level)
+        self.overload.judge(tick.seconds, evaluation.reading)
         return sent
 
     def _append(self, state: State, sent: Sequence[tuple[str, Sent]]) -> None:

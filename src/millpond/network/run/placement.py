@@ -7,7 +7,7 @@ strategy says that it is local to that table (`Strategy.local_to`).
 
 A query that reads a table of another system is evaluated whole, whatever its text: when that system cannot be reached the query
 waits at its instant, and shards would each wait at another. So is one that Spark itself evaluates: a worker of Spark has no
-session to ask.
+session to ask. And so is a hybrid query, since one read of the table serves all shards.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def place(prepared: Prepared, catalog: Catalog, columns_of: ColumnsOf) -> Placem
 
 def shard_table(prepared: Prepared, catalog: Catalog) -> StreamingTable | None:
     """The table in whose shards a query can be evaluated, or None if it must be evaluated whole."""
-    if prepared.on_spark or len(prepared.streams) != 1 or prepared.query.start is not None or prepared.must_remember:
+    if prepared.on_spark or prepared.hybrid is not None:
+        return None
+    if len(prepared.streams) != 1 or prepared.query.start is not None or prepared.must_remember:
         return None
     if any(isinstance(use.table, StandardTable) and use.table.address is not None for use in prepared.standards):
         return None

@@ -22,6 +22,8 @@ class TickRecord:
     phases: Mapping[str, float]
     rows: int
     results: int
+    left_out: float
+    """The part of what queries read of history that was left out, where they allow it."""
 
 
 class TickLog:
@@ -44,8 +46,10 @@ class TickLog:
         now = self._clock.monotonic()
         self._phases[phase], self._last = now - self._last, now
 
-    def end(self, number: int, rows: int, results: int) -> None:
-        self._recent.append(TickRecord(number, self._started, self._last - self._first, self._phases, rows, results))
+    def end(self, number: int, rows: int, results: int, left_out: float) -> TickRecord:
+        took = self._last - self._first
+        self._recent.append(TickRecord(number, self._started, took, self._phases, rows, results, left_out))
+        return self._recent[-1]
 
     def recent(self) -> list[TickRecord]:
         """The last ticks, the oldest first."""

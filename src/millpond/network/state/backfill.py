@@ -6,7 +6,7 @@ has seen) when that matters: for those that still wait for their time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from millpond.event_time import sort_by_time
 from millpond.network.state import checkpoints, last_result
 from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Use
+from millpond.query.from_history import Historian
 from millpond.query.local import Local
 from millpond.query.plan import Shelf, make_plan
 from millpond.query.relation import SPARK
@@ -35,9 +36,19 @@ _SMALL = 100_000  # rows of a standard table that is read whole, not looked up
 
 
 class Past:
-    """Asks `shelf` (a pond, or a reader of one) through the embedded engine. `kept` is where checkpoints are."""
+    """Asks `shelf` (a pond, or a reader of one) through the embedded engine. `kept` is where checkpoints are; `note` is told of
+    tables of which a part was read."""
 
-    def __init__(self, shelf: Shelf, local: Local, catalog: Catalog, kept: Path, shard: int = WHOLE) -> None:
+    def __init__(
+        self,
+        shelf: Shelf,
+        local: Local,
+        catalog: Catalog,
+        kept: Path,
+        shard: int = WHOLE,
+        note: Callable[[str, float], None] = lambda _table, _fraction: None,
+    ) -> None:
+        self.historian = Historian(shelf, local, note)
         self._shelf = shelf
         self._kept = kept
         self.shard = shard

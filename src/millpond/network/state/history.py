@@ -8,11 +8,15 @@ from typing import Protocol
 import pyarrow as pa
 
 from millpond.catalog import ContinuousQuery
+from millpond.query.from_history import Historian
 from millpond.windows.base import Window
 
 
 class History(Protocol):
     """What was: the rows of a stream as this evaluator would have seen them. All bounds are inclusive."""
+
+    historian: Historian
+    """Answers whole queries as of an instant."""
 
     def rows(self, stream: str, low: int | None, high: int) -> pa.Table:
         """Rows with low <= time <= high, sorted by (time, row number)."""

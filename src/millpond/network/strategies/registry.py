@@ -9,6 +9,7 @@ from millpond.network.strategies.approximate import ApproximateStrategy
 from millpond.network.strategies.base import Strategy
 from millpond.network.strategies.correlated import CorrelatedStrategy
 from millpond.network.strategies.each_row import EachRowStrategy
+from millpond.network.strategies.hybrid import HybridStrategy
 from millpond.network.strategies.instants import InstantStrategy
 from millpond.network.strategies.neighbours import NeighbourStrategy
 from millpond.network.strategies.newest import NewestStrategy
@@ -21,6 +22,7 @@ from millpond.query.clauses import Refusal
 STRATEGIES: tuple[type[Strategy], ...] = (
     SparkStrategy,
     SessionStrategy,  # no other knows what a session is
+    HybridStrategy,  # no other reads history at an instant
     RowStrategy,
     NeighbourStrategy,
     NewestStrategy,

@@ -43,14 +43,14 @@ class ContinuousReader(QueryReader):
         name = self.name(noun)
         read: dict[str, Any] = {}
         while not self.accept("AS"):
-            clause = self.one_of(("RANGE", "FROM", "AS"), f"the {noun}'s name")
+            clause = self.one_of(("RANGE", "FROM", "OVERLOAD", "AS"), f"the {noun}'s name")
             if clause in read:
                 message = f"clause {clause} is given twice"
                 raise SqlSyntaxError(message, sql=self.sql, span=self.span(self.index - 1, self.index))
-            read[clause] = self.kept() if clause == "RANGE" else self.moment()
+            read[clause] = {"RANGE": self.kept, "FROM": self.moment, "OVERLOAD": self.overload}[clause]()
         return st.CreateQuery(
             self.sql, self.place, name, self.continuous("AS"), view=view,
-            history=read.get("RANGE"), start=read.get("FROM"), if_not_exists=if_not_exists,
+            history=read.get("RANGE"), start=read.get("FROM"), overload=read.get("OVERLOAD"), if_not_exists=if_not_exists,
         )  # fmt: skip
 
     def kept(self) -> timedelta:
@@ -63,6 +63,21 @@ class ContinuousReader(QueryReader):
             raise SqlSyntaxError("results cannot be kept for 0 seconds", sql=self.sql, span=self.span(start),
                                  hint="Leave RANGE out to keep those of the last instant.")  # fmt: skip
         return period
+
+    def overload(self) -> int:
+        """How many percent of what it reads a query may leave out while there is too much to do."""
+        self.expect("ALLOW", after="OVERLOAD")
+        place = self.index
+        percent = self.whole("a whole number of percent after ALLOW")
+        self.expect("PERCENT", after="the number")
+        if not 0 <= percent < 100:
+            raise SqlSyntaxError(
+                "OVERLOAD allows at least 0 and less than 100 percent of the rows to be left out",
+                hint="OVERLOAD ALLOW 90 PERCENT reads at least a tenth of them.",
+                sql=self.sql,
+                span=self.span(place),
+            )
+        return percent
 
     def continuous(self, after: str) -> st.Continuous:
         """The rest of the statement: a SELECT, perhaps with ISTREAM or its like, and SAMPLE at the end."""
@@ -155,7 +170,9 @@ class ContinuousReader(QueryReader):
     def alter_query(self, noun: str) -> Statement:
         name = self.name(noun)
         self.expect("SET", after=f"the {noun}'s name")
-        action = self.one_of(("WINDOW", "SAMPLE", "RANGE"), "SET")
+        action = self.one_of(("WINDOW", "SAMPLE", "RANGE", "OVERLOAD"), "SET")
+        if action == "OVERLOAD":
+            return st.AlterQuery(self.sql, self.place, name, overload=self.overload(), view=noun == "view")
         if action == "SAMPLE":
             return st.AlterQuery(self.sql, self.place, name, sample=self.sample("SET SAMPLE"), view=noun == "view")
         if action == "RANGE":

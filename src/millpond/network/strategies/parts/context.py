@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -23,6 +24,23 @@ from millpond.network.strategies.parts.batching import Batches
 from millpond.network.time.inlet import Inlet
 from millpond.query.binding.uses import Use
 from millpond.windows.base import Window
+
+
+@dataclass
+class Reading:
+    """What was read of history in a step: for how long, for how many instants, and for how many there was no time. Queries that
+    allow nothing to be left out do not count: they cannot read less."""
+
+    seconds: float = 0.0
+    instants: int = 0
+    waiting: int = 0
+
+    def add(self, seconds: float, instants: int, waiting: int, *, thinned: bool) -> None:
+        if thinned:
+            self.seconds += seconds
+            self.instants += instants
+            self.waiting += waiting
+
 
 SLICE = 1.0  # seconds that a step gives to queries with many instants: one that begins in the past may have millions
 _SHARE = 0.1  # seconds for each of them once that is used up
@@ -45,6 +63,10 @@ class Context:
         self.engine = engine
         self.spark = spark  # None in the shards
         self.inlets: dict[str, Inlet] = {}
+        self.reading = Reading()
+        self.left_out = (
+            0.0  # the part of what is read of history that queries leave out in this step, as far as they allow
+        )
         self.batches = Batches(engine)
         # Rows of standard tables that were looked up in this step, by query and relation: up to which instant, and the rows.
         self.fetched: dict[tuple[str, str], tuple[int, pa.Table]] = {}
@@ -58,6 +80,7 @@ class Context:
 
     def begin_step(self) -> None:
         self._slice_ends = time.perf_counter() + SLICE
+        self.reading = Reading()
 
     def begin_query(self) -> None:
         """The time of the next query of the step begins."""
