@@ -383,6 +383,16 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """`rows` with exactly the columns of `schema`; a column they lack is NULL."""
+    if rows.schema.names == schema.names:
+        return rows
+    there = set(rows.schema.names)
+    return pa.table(
+        {f.name: rows.column(f.name) if f.name in there else pa.nulls(rows.num_rows, f.type) for f in schema}
+    )
+
+
 def integers(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """An integer, date or timestamp column without NULLs as NumPy, without a copy where it lies in one piece.
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millpond.arrow import arrow_schema, integers
+from millpond.arrow import arrow_schema, conformed, integers
 from millpond.catalog import INSTANT
 from millpond.clock import Clock
 from millpond.durable import delete_folder
@@ -61,7 +61,7 @@ class ResultArchive:
 
     def __init__(self, folder: Path, columns: Schema, clock: Clock) -> None:
         self.folder = folder
-        self.columns = columns
+        self.columns = columns  # those that the query has now; older files may lack some
         self._clock = clock
         self._store: Store | None = None
         self._lost: PondError | None = None
@@ -176,7 +176,8 @@ class ResultArchive:
             while row >= begin + parquet.metadata.row_group(number).num_rows:
                 begin += parquet.metadata.row_group(number).num_rows
                 number += 1
-            rows = parquet.read_row_group(number).cast(arrow_schema(with_seq(self.columns)))
+            schema = arrow_schema(with_seq(self.columns))
+            rows = conformed(parquet.read_row_group(number), schema).cast(schema)
         with self._reading:
             self._groups[file.path, begin] = rows
             while len(self._groups) > _GROUPS_KEPT:
@@ -216,8 +217,13 @@ class ResultArchive:
     def _commit(self, add: Sequence[ArchiveFile], remove: Sequence[str], position: int | None) -> None:
         assert self._store is not None
         self._store.commit(add=add, remove=remove, position=position, state=_STATE,
-                           operation="OPTIMIZE" if remove else "WRITE",
+                           operation="OPTIMIZE" if remove else "WRITE", schema=self._changed_columns(),
                            now_ms=self._clock.micros() // 1000, age=self._clock.monotonic())  # fmt: skip
+
+    def _changed_columns(self) -> Schema | None:
+        """The columns that the query has now, if the log has others."""
+        assert self._store is not None
+        return self.columns if self._store.manifest.current.schema != with_seq(self.columns) else None
 
     def is_stale(self, before: int | None) -> bool:
         """Whether `tidy` has something to do."""

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import arrow_schema
+from millpond.arrow import arrow_schema, conformed
 from millpond.catalog import INSTANT, ContinuousQuery
 from millpond.event_time import Progress, event_times
 from millpond.results.archive import ResultArchive
@@ -79,7 +79,8 @@ def _joined(batches: Iterable[ResultBatch]) -> deque[ResultBatch]:
     for batch in reversed(list(batches)):
         count = len(batch.times)
         fits = rows + count <= _JOINED_ROWS and size + batch.bytes <= _JOINED_BYTES and count <= 4 * rows
-        if runs and fits and batch.end == runs[-1][-1].first:
+        alike = runs and batch.rows.schema.equals(runs[-1][-1].rows.schema)  # else columns were added between them
+        if alike and fits and batch.end == runs[-1][-1].first:
             runs[-1].append(batch)
             rows, size = rows + count, size + batch.bytes
         else:
@@ -320,7 +321,8 @@ class Outlet:
     def _together(self, parts: list[pa.Table]) -> pa.Table:
         schema = self.schema
         return pa.concat_tables(
-            [p if p.schema.equals(schema) else p.cast(schema) for p in parts] or [schema.empty_table()]
+            [p if p.schema.equals(schema) else conformed(p, schema).cast(schema) for p in parts]
+            or [schema.empty_table()]
         )
 
     @property

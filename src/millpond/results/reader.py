@@ -81,6 +81,8 @@ class Outlets(Generic[S]):
                 made.next = max(made.next, standing.numbers.get(query.folder, 0))
             elif found.query != query:
                 found.query = query
+                if found.archive is not None:
+                    found.archive.columns = query.columns
 
     def load(self, catalog: Catalog, standing: S) -> S:
         """Take in what is new in the log and the archives. The standing of the last frame, or the given one if none is new."""

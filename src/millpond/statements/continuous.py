@@ -182,7 +182,7 @@ def _reads(prepared: Prepared) -> tuple[str, ...]:
 
 
 def _with_columns(
-    query: ContinuousQuery, found: list[Column], prepared: Prepared, statement: st.CreateQuery
+    query: ContinuousQuery, found: list[Column], prepared: Prepared, statement: st.Statement
 ) -> ContinuousQuery:
     """The query with the columns of its result: those it selects, those that say what was read, and the instant."""
     if query.overload is not None and prepared.hybrid is not None:
@@ -227,14 +227,11 @@ def alter(workspace: Workspace, statement: st.AlterQuery) -> Result:
         if statement.history is not None:
             changed = replace(changed, history=statement.history)
         if statement.overload is not None:
-            if query.overload is None:
-                raise UnsupportedSql(
-                    f'the results of "{query.name}" have no columns that say what was read',
-                    detail="They have if the query was created with OVERLOAD.",
-                    hint="Create it with OVERLOAD ALLOW 0 PERCENT; then that can be altered.",
-                )
             changed = replace(changed, overload=statement.overload)
-        prepare(changed, catalog)
+        prepared = prepare(changed, catalog)
+        if query.overload is None and prepared.hybrid is not None and changed.overload is not None:
+            found = list(query.columns.without(INSTANT))
+            changed = _with_columns(changed, found, prepared, statement)
         check_readers(catalog, catalog.with_query(changed), query.name)
         workspace.network.note_last_sent([query])
         workspace.change_catalog(replace(catalog.with_query(changed), made=catalog.made))

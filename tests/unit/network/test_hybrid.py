@@ -113,6 +113,52 @@ def test_overload_can_be_altered(db: Pond) -> None:
     assert db.sql("SELECT left_out FROM millpond.ticks ORDER BY number DESC LIMIT 1").rows() == [(90,)]
 
 
+def test_a_query_that_said_nothing_gets_the_columns_when_it_is_altered(db: Pond) -> None:
+    """Rows in memory, in the log, in files and in the windows of a reader have had none."""
+    db.sql("""
+        CREATE CONTINUOUS QUERY q RANGE INTERVAL '10' DAY AS
+          SELECT k, count(*) AS n FROM r [INTERVAL '1' HOUR] GROUP BY k SAMPLE INTERVAL '10' MINUTE;
+        CREATE CONTINUOUS QUERY reader RANGE INTERVAL '1' DAY AS
+          SELECT max(n) AS most, count(*) AS rows FROM q [INTERVAL '20' MINUTE] SAMPLE INTERVAL '10' MINUTE
+    """)
+    db.advance("r", 7_300)
+    db.tick()
+    outlet = db._workspace.network.outlet("q")
+    rows = outlet.leaving(14)
+    assert rows is not None
+    outlet.archive.write(rows, 1 << 40)
+    outlet.left()
+    before = db.sql("SELECT * FROM q ORDER BY instant, k").rows()
+    db.sql("ALTER CONTINUOUS QUERY q SET OVERLOAD ALLOW 90 PERCENT")
+    assert columns(db, "q") == ["k", "n", "n_low", "n_high", "read_fraction", "instant"]
+    assert db.sql("SELECT k, n, instant FROM q ORDER BY instant, k").rows() == before
+    assert db.sql("SELECT DISTINCT n_low, n_high, read_fraction FROM q").rows() == [(None, None, None)]
+    db.append("r", [(k, 1, 7_800) for k in range(7)])
+    db.advance("r", 7_900)
+    db.tick()
+    found = db.sql("SELECT k, n, n_low, n_high, read_fraction FROM q WHERE instant = 7800 ORDER BY k").rows()
+    assert [row[4] for row in found] == [1.0] * 7
+    assert all(n == low == high for _, n, low, high, _ in found)
+    assert db.sql("SELECT rows FROM reader WHERE instant = 7800").rows() == [(21,)]
+    everything = db.sql("SELECT * FROM q ORDER BY instant, k").rows()
+    rows = outlet.leaving(outlet.next)
+    outlet.archive.write(rows, 1 << 40)
+    outlet.left()
+    assert db.sql("SELECT * FROM q ORDER BY instant, k").rows() == everything
+    db.close()
+    with millpond.connect(db.folder, auto_archive=False, tick="1 hour") as again:
+        assert again.sql("SELECT * FROM q ORDER BY instant, k").rows() == everything
+        assert len(again.resume("q", after=-1).fetch()) == len(everything)
+        again.sql("ALTER CONTINUOUS QUERY q SET OVERLOAD ALLOW 0 PERCENT")
+        assert columns(again, "q") == ["k", "n", "n_low", "n_high", "read_fraction", "instant"]
+
+
+def test_bounds_that_would_be_called_as_a_column_are_refused(db: Pond) -> None:
+    db.sql(f"CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n, 5 AS n_low {FROM} {SAMPLE}")
+    with pytest.raises(MillpondError, match='"n_low" is named twice'):
+        db.sql("ALTER CONTINUOUS QUERY q SET OVERLOAD ALLOW 10 PERCENT")
+
+
 FROM = "FROM r [INTERVAL '1' HOUR]"
 SAMPLE = "SAMPLE INTERVAL '10' MINUTE"
 

@@ -36,13 +36,13 @@ from millpond.network.run.last_sent import LastSentResults, is_unsettled
 from millpond.network.run.moved import MovedQueries
 from millpond.network.run.placement import place, shard_table
 from millpond.network.run.state import Seen, State
-from millpond.network.run.steps import Step, chosen_start, new_run
+from millpond.network.run.steps import Step, chosen_start, have_other_columns, new_run
 from millpond.network.state.backfill import Past
 from millpond.network.strategies.base import spark_decides
 from millpond.network.strategies.parts.one_time import result_columns
 from millpond.network.strategies.registry import choose
 from millpond.query.plan import Shelf
-from millpond.schema import Column, Schema
+from millpond.schema import Column
 
 
 class RunningQueries:
@@ -177,7 +177,7 @@ class RunningQueries:
             catalog = self._host.catalog
             if self.in_sync:
                 return
-            if self._synced is not None and _columns(self._synced) != _columns(catalog):
+            if self._synced is not None and have_other_columns(self._synced, catalog):
                 self.start_over()  # windows hold rows without the new column
             if self.whole is None:
                 if not catalog.queries:
@@ -494,7 +494,3 @@ class RunningQueries:
         if query is not None:
             return self.draft.progress.get(query.folder, Progress()).frontier
         return self._see(name).watermark
-
-
-def _columns(catalog: Catalog) -> Mapping[str, Schema]:
-    return {t.folder: t.columns for t in catalog.streaming.values()}

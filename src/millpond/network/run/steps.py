@@ -42,6 +42,14 @@ class Step:
         )
 
 
+def have_other_columns(before: Catalog, after: Catalog) -> bool:
+    """Whether streams have other columns in one catalog than in the other: streaming tables, or queries that are in both."""
+    tables = [{t.folder: t.columns for t in catalog.streaming.values()} for catalog in (before, after)]
+    queries = [{q.folder: q.columns for q in catalog.queries.values()} for catalog in (before, after)]
+    both = queries[0].keys() & queries[1].keys()
+    return tables[0] != tables[1] or any(queries[0][folder] != queries[1][folder] for folder in both)
+
+
 def chosen_start(prepared: Prepared, frontier: int) -> int | None:
     """The time at which a query was told to begin, if it was; an error if that is after the time its streams have reached."""
     start = prepared.query.start
