@@ -35,6 +35,7 @@ NAMES = (
     "standing_memory",
     "reduced",
     "reduced_big",
+    "overload",
     "linear_road_peers",
 )
 """Quick ones first, so that a mistake shows early."""
