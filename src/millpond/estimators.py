@@ -10,7 +10,9 @@ without replacement): variances are those of the rows read about their mean, and
 one (Bernoulli) come in an unknown number, which adds to the variance.
 
 Bounds. Sums of skewed values are not normal for a long time. Bounds are therefore those of Hall (1992): a cubic transformation
-takes the third cumulant out of the studentised estimate before normal quantiles are applied. Where too few rows were read for
+takes the skewness out of the studentised estimate before quantiles are applied, here with the terms that it has when a part of a
+finite population is read. The quantiles are Student's, with the fewer degrees of freedom that the variance of skewed values has.
+Where too few rows were read for
 that, too few of them weigh in a sum, or the estimate is skewed nevertheless, no bounds are given, and the reason is. The limits
 are measured (docs/design/0013): few rows that happen to look alike are what deceives, so they limit numbers of rows first.
 """
@@ -118,8 +120,7 @@ class Estimates:
 
 def total(strata: Strata, cells: Cells, groups: int, confidence: float) -> Estimates:
     """The sum of a value over the matching rows of the whole table, for each group."""
-    value, variance, third = _moments(strata, cells, groups)
-    return _bounded(strata, cells, groups, (value, variance, third), confidence, LEAST_VALUES)
+    return _bounded(strata, cells, groups, _moments(strata, cells, groups), confidence, LEAST_VALUES)
 
 
 def count(strata: Strata, cells: Cells, groups: int, confidence: float, *, all_match: bool = False) -> Estimates:
@@ -133,7 +134,7 @@ def count(strata: Strata, cells: Cells, groups: int, confidence: float, *, all_m
     low = np.maximum(found.low, seen)
     if not all_match and not strata.whole.all():
         weight = float((strata.rows / np.maximum(strata.read, 1))[~strata.whole].max())
-        low = np.where(moments[1] <= 0, np.maximum(low - weight * -np.log(1 - confidence), seen), low)
+        low = np.where(moments.variance <= 0, np.maximum(low - weight * -np.log(1 - confidence), seen), low)
         if groups == 1 and found.reason[0] == TOO_SKEWED and (strata.read >= 0).all():
             return _nearly_all(strata, found, float(strata.read.sum() - seen[0]), confidence)
     return Estimates(found.value, low, found.high, found.reason)
@@ -152,17 +153,29 @@ def _nearly_all(strata: Strata, found: Estimates, others: float, confidence: flo
 
 def average(strata: Strata, cells: Cells, groups: int, confidence: float) -> Estimates:
     """The average of a value over the matching rows, for each group: a ratio of two totals, by its linear part."""
-    rows, _, _ = _moments(strata, Cells.counting(cells.stratum, cells.group, cells.count), groups)
-    sums, _, _ = _moments(strata, cells, groups)
+    rows = _moments(strata, Cells.counting(cells.stratum, cells.group, cells.count), groups).value
+    sums = _moments(strata, cells, groups).value
     with np.errstate(divide="ignore", invalid="ignore"):
         value = sums / rows
-        _, variance, third = _moments(strata, cells.shifted(np.nan_to_num(value)), groups)
-        variance, third = variance / rows**2, third / rows**3
-    return _bounded(strata, cells, groups, (value, variance, third), confidence, LEAST_VALUES)
+        of = _moments(strata, cells.shifted(np.nan_to_num(value)), groups)
+        moments = Moments(value, of.variance / rows**2, of.third / rows**3, of.joint / rows**3)
+    return _bounded(strata, cells, groups, moments, confidence, LEAST_VALUES)
 
 
-def _moments(strata: Strata, cells: Cells, groups: int) -> tuple[Floats, Floats, Floats]:
-    """For each group the estimated total, its variance and its third cumulant."""
+@dataclass(frozen=True)
+class Moments:
+    """Of an estimate, for each group: its value, its variance, its third cumulant, and its covariance with the estimate of its
+    variance. The last two are not in proportion: as more of a table is read the estimate becomes symmetric (the rows that are not
+    read are a sample too), but a sample without the great values still has both a low estimate and a low variance."""
+
+    value: Floats
+    variance: Floats
+    third: Floats
+    joint: Floats
+
+
+def _moments(strata: Strata, cells: Cells, groups: int) -> Moments:
+    """Those of totals."""
     rows, read, share = (of[cells.stratum] for of in (strata.rows, strata.read, strata.share))
     fixed = read >= 0
     n = np.where(fixed, np.maximum(read, 1), 1)
@@ -171,33 +184,31 @@ def _moments(strata: Strata, cells: Cells, groups: int) -> tuple[Floats, Floats,
     spread = np.maximum(cells.second - cells.first * mean, 0) / np.maximum(n - 1, 1)
     lean = (cells.third - 3 * mean * cells.second + 2 * n * mean**3) / n
     variance = np.where(fixed, rows**2 * (1 - f) / n * spread, cells.second * (1 - f) / f**2)
-    third = np.where(fixed, rows**3 * (1 - f) * (1 - 2 * f) / n**2 * lean, cells.third * (1 - f) * (1 - 2 * f) / f**3)
-    sums = (cells.first / f, variance, third)
-    value, v, t = (np.bincount(cells.group, weights=s, minlength=groups).astype(np.float64) for s in sums)
-    return value, v, t
+    cubes = np.where(fixed, rows**3 * (1 - f) / n**2 * lean, cells.third * (1 - f) / f**3)
+    sums = (cells.first / f, variance, cubes * (1 - 2 * f), cubes * (1 - f))
+    return Moments(*(np.bincount(cells.group, weights=s, minlength=groups).astype(np.float64) for s in sums))
 
 
-def _bounded(
-    strata: Strata, cells: Cells, groups: int, moments: tuple[Floats, Floats, Floats], confidence: float, least: int
-) -> Estimates:
-    value, variance, third = moments
+def _bounded(strata: Strata, cells: Cells, groups: int, moments: Moments, confidence: float, least: int) -> Estimates:
+    value = moments.value
     sampled = ~strata.whole[cells.stratum]
-    seen = np.bincount(cells.group, weights=cells.count * sampled, minlength=groups)
+    seen = np.bincount(cells.group, weights=cells.count * sampled, minlength=groups).astype(np.float64)
     exact = bool(strata.whole.all())
-    deviation = np.sqrt(np.maximum(variance, 0))
+    deviation = np.sqrt(np.maximum(moments.variance, 0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        skew = np.where(deviation > 0, third / deviation**3, 0.0)
+        skew = np.where(deviation > 0, moments.third / deviation**3, 0.0)
+        joint = np.where(deviation > 0, moments.joint / deviation**3, 0.0)
     sums = [np.bincount(cells.group, weights=s * sampled, minlength=groups) for s in (cells.first, cells.second)]
     weight = sums[0] ** 2 / np.where(sums[1] > 0, sums[1], 1)
     z = NormalDist().inv_cdf((1 + confidence) / 2) * np.ones(groups)
-    z = _student(z, np.maximum(seen - 1, 1))
-    low = value - deviation * _hall(z, skew)
-    high = value - deviation * _hall(-z, skew)
+    z = _student(z, _freedom(seen, joint))
+    low = value - deviation * _hall(z, skew, joint)
+    high = value - deviation * _hall(-z, skew, joint)
     reason = np.full(groups, "", dtype=object)
     if not exact:
-        reason[(weight < LEAST_WEIGHT) & (np.abs(skew) > _EVEN)] = TOO_SKEWED
-        reason[np.abs(skew) > MOST_SKEWED] = TOO_SKEWED
-        reason[~np.isfinite(skew) | ~np.isfinite(value)] = TOO_SKEWED
+        reason[(weight < LEAST_WEIGHT) & (np.abs(joint) > _EVEN)] = TOO_SKEWED
+        reason[np.abs(joint) > MOST_SKEWED] = TOO_SKEWED
+        reason[~np.isfinite(joint) | ~np.isfinite(value)] = TOO_SKEWED
         if least == LEAST_VALUES:
             reason[deviation <= 1e-12 * np.abs(value)] = ALIKE
         reason[seen < least] = TOO_FEW
@@ -205,17 +216,33 @@ def _bounded(
     return Estimates(value, np.where(none, np.nan, low), np.where(none, np.nan, high), reason)
 
 
+def _freedom(seen: Floats, joint: Floats) -> Floats:
+    """How many degrees of freedom the estimated variance has, after Satterthwaite: twice the square of its mean by its variance.
+
+    That takes the fourth moment of the values, of which a sample tells little. Of values with variance 1 it is at least
+    1 + skewness^2 (Pearson), and more where great values are rare: 3 + 2 skewness^2 is taken, which is right for normal values
+    and a little more than that of exponential ones.
+    """
+    skewness = np.where(np.isfinite(joint), joint, 1.0)  # by the square root of the number of values
+    found: Floats = 1 / (1 / np.maximum(seen - 1, 1) + skewness**2)
+    return found
+
+
 def _student(z: Floats, freedom: Floats) -> Floats:
     """The quantile of Student's distribution for a normal one (Cornish and Fisher's expansion: three digits from 10 on)."""
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
-def _hall(z: Floats, skew: Floats) -> Floats:
-    """The studentised estimate that Hall's transformation takes to `z`."""
-    small = np.abs(skew) < 1e-6
-    g = np.where(small, 1.0, skew)
-    found = 3 / g * (np.cbrt(1 + g * (z - g / 6)) - 1)
-    return np.where(small, z, found)
+def _hall(z: Floats, skew: Floats, joint: Floats) -> Floats:
+    """The studentised estimate T that the transformation T + a T^2 + a^2 T^3 / 3 + b takes to `z`.
+
+    To the first order P(T <= x) is normal plus (a x^2 + b) times the density, where a is (3 joint - skew) / 6 and b is skew / 6.
+    Of a sample from an infinite population joint is skew, and this is Hall's transformation.
+    """
+    a, b = (3 * joint - skew) / 6, skew / 6
+    small = np.abs(a) < 1e-6
+    of = np.where(small, 1.0, a)
+    return np.where(small, z - b, (np.cbrt(1 + 3 * of * (z - b)) - 1) / of)
 
 
 def needed(found: Estimates, read: float, error: float) -> float:

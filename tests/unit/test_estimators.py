@@ -87,6 +87,27 @@ def test_bounds_hold_in_94_to_97_of_100_of_2000_trials(thinned: bool, groups: in
     assert 94 < np.mean([c for key, c in found.items() if key not in exact]) < 97
 
 
+def test_bounds_of_skewed_values_miss_on_both_sides_alike_however_much_is_read() -> None:
+    """As more is read the estimate itself becomes symmetric, and studentised it does not: half of a table is the test."""
+    random = np.random.default_rng(3)
+    values, rows, groups = random.lognormal(3, 1.2, 20_000), 10_000, 8
+    group = random.integers(0, groups, len(values))
+    truth = np.bincount(group, weights=values)
+    low, high, trials = 0, 0, 300
+    strata = Strata.of([(len(values), rows, 0.5)])
+    for _ in range(trials):
+        read = random.permutation(len(values))[:rows]
+        sums = [np.bincount(group[read], weights=values[read] ** power) for power in range(4)]
+        cells = Cells(np.zeros(groups, dtype=np.int64), np.arange(groups), *sums)
+        found = total(strata, cells, groups, 0.95)
+        assert not found.reason.any()
+        low += int((truth < found.low).sum())
+        high += int((truth > found.high).sum())
+    shares = [100 * missed / (trials * groups) for missed in (low, high)]
+    assert 94 <= 100 - sum(shares) <= 97
+    assert shares[1] < 1.6 * shares[0], shares
+
+
 def test_what_was_read_in_full_is_exact() -> None:
     rows = np.arange(len(NUMBERS))
     strata = Strata.of([(ROWS, ROWS, 1.0)] * PARTS)

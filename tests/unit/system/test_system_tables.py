@@ -217,7 +217,7 @@ def test_ticks_are_bounded() -> None:
     log = TickLog(ManualClock())
     for number in range(MOST_TICKS + 5):
         log.begin()
-        log.end(number, 0, 0)
+        log.end(number, 0, 0, 0.0)
     assert [t.number for t in log.recent()] == list(range(5, MOST_TICKS + 5))
 
 
