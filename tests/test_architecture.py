@@ -84,10 +84,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workspace": {*STAGES - {"sql", "system"}, "lock"},
     # What each statement does to a workspace.
     "statements": {*STAGES, "workspace", "predicate", "reductions", "estimators"},
+    # Runs in processes of Spark that open a pond's folder for themselves, as readers of its tables and results. Whoever commits a
+    # write there may have to write the pond for a moment, as a workspace does.
+    "spark_format": {"table", "query", "results", "network", "ingest", "predicate", "spark", "workspace", "lock"},
     # What a user holds: calls of the workspace and of statements.
-    "pond": {"workspace", "statements", "ingest", "query", "results", "sql", "standing", "system", "reductions"},
+    "pond": {
+        *("workspace", "statements", "ingest", "query", "results", "sql", "standing", "system", "reductions"),
+        "spark_format",
+    },
     # The public names: a list, so it may take from wherever they live. Faces use these or `pond`.
-    "__init__": {*STAGES, "pond"},
+    "__init__": {*STAGES, "pond", "spark_format"},
     # Public checks of what a user can extend.
     "testing": {"sources", "sinks", "synopses", "reductions", "__init__"},
     # Public names for whoever adds a kind of source or sink.
@@ -122,7 +128,7 @@ STANDING_MAY_IMPORT: dict[str, set[str]] = {
 # Built on the public names; they reach the `millpond` command by entry points.
 APPLICATIONS = {"linear_road", "benchmarks", "tests"}
 # Only these may import pyspark when they are imported: anything else would start loading Spark for a small question.
-SPARK_PARTS = {"spark", "tick"}
+SPARK_PARTS = {"spark", "spark_format", "tick"}
 # What `import millpond` must not load: together they cost seconds, and a help text or a small question needs none.
 HEAVY = ["pyspark", "pandas", "deltalake"]
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "common", "core", "helpers", "helper"}

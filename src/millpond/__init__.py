@@ -40,6 +40,7 @@ from millpond.pond import Pond, connect
 from millpond.query.functions import Reader, vectorized
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
+from millpond.spark_format.sessions import register_format
 from millpond.standing.answer import Answer
 from millpond.standing.handle import Handle
 
@@ -81,5 +82,6 @@ __all__ = [
     "Unreachable",
     "UnsupportedSql",
     "connect",
+    "register_format",
     "vectorized",
 ]

@@ -9,27 +9,27 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from millpond.catalog import StandardTable
 from millpond.clock import Clock, SystemClock
 from millpond.config import load_config
 from millpond.durable import disk_errors
 from millpond.errors import MillpondError, NotAPond, brief
 from millpond.event_time import to_event_time
-from millpond.ingest.intake import Receipt, warn_malformed
+from millpond.ingest.intake import Receipt
 from millpond.process import ProcessBound
 from millpond.reductions.registry import register_function
 from millpond.result import Result
 from millpond.results.delivery import Cursor, Subscription
+from millpond.spark_format.sessions import open_session
 from millpond.sql.parser import parse
 from millpond.sql.sizes import check_text, nested_too_deeply
 from millpond.standing.definition import StandingQuery
 from millpond.standing.handle import Handle
 from millpond.statements import run as run_statement
 from millpond.statements import standing
+from millpond.statements.append import append
 from millpond.statements.ask import new_deadline
-from millpond.statements.change import insert_standard
 from millpond.statements.feed import transform as feed_transform
 from millpond.statements.functions import create_from_python, reader
 from millpond.statements.idle import declare as declare_idle
@@ -37,6 +37,9 @@ from millpond.statements.trigger import on as add_trigger
 from millpond.system.status import status as read_status
 from millpond.workspace.folder import prepare_folder
 from millpond.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def connect(path: str | Path, *, create: bool = True, clock: Clock | None = None, **settings: object) -> Pond:
@@ -84,6 +87,7 @@ class Pond(ProcessBound):
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._session: SparkSession | None = None
         workspace.local.reader = reader(workspace)
         workspace.feeds.transform = partial(feed_transform, workspace)
         _open.add(self)
@@ -126,8 +130,8 @@ class Pond(ProcessBound):
     def append(self, table: str, rows: Any) -> Receipt:
         """Add rows to a table; returns when they are durable.
 
-        `rows` is an Arrow table, a pandas frame, or a list of dicts or tuples. Late and malformed rows of a streaming
-        table go to `<table>_rejected`; the receipt counts them.
+        `rows` is an Arrow table, a pandas frame, a list of dicts or tuples, or a data frame of Spark, whose rows are taken in
+        order of their time. Late and malformed rows of a streaming table go to `<table>_rejected`; the receipt counts them.
 
         >>> _ = db.sql("CREATE STREAMING TABLE clicks (page STRING, t BIGINT) TIMESTAMP BY t")
         >>> receipt = db.append("clicks", [("/home", 10), ("/order", 12), ("/home", 11)])
@@ -135,14 +139,7 @@ class Pond(ProcessBound):
         (2, 1)
         """
         self._workspace.check_open()
-        self._workspace.own()
-        found = self._workspace.catalog.relation(table)
-        if isinstance(found, StandardTable):
-            count = insert_standard(self._workspace, found, rows)
-            return Receipt(found.name, count)
-        receipt = self._workspace.intake(table).offer(rows)
-        warn_malformed(receipt)
-        return receipt
+        return append(self._workspace, table, rows)
 
     def advance(self, table: str, time: Any) -> None:
         """A heartbeat: nothing earlier than `time` is still to come. It raises the table's watermark to `time`."""
@@ -340,6 +337,21 @@ class Pond(ProcessBound):
         """
         self._workspace.check_open()
         register_function(name, function)
+
+    # -- Spark ------------------------------------------------------------------------------------------------------
+
+    def spark(self) -> SparkSession:
+        """A session of Spark, started if need be, with a view of each table and continuous query of the pond.
+
+        The views show the pond as it is now. Call it again for what comes later: it is the same session, with new views. Beside
+        them the format `millpond` reads and writes ponds; docs/spark.md has examples.
+
+            db.spark().sql("SELECT page, count(*) FROM clicks GROUP BY page").show()
+        """
+        self._workspace.check_open()
+        self._workspace.refresh()
+        self._session = open_session(self._workspace, self._session)
+        return self._session
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ class StreamTable:
         with rows.lock, rejected.lock:  # whoever asks now waits for the tail
             self.rows, self.rejected = rows, rejected
             self._reader = LogReader(self.folder / "log")
-            self.frames: deque[Frame] = deque()  # not wholly archived; kept by the writer only
+            self.frames: deque[Frame] = deque()  # not wholly archived
             self.state = IntakeState.from_json(dict(rows.manifest.current.state))
             self.next_row = rows.manifest.current.position
             self.next_rejected = rejected.manifest.current.position
@@ -241,11 +241,11 @@ class StreamTable:
                     return
             with self.rows.lock, self.rejected.lock:  # between the two steps rows can be missing
                 self._read_log()
-                self.frames.clear()
                 for store in (self.rejected, self.rows):
                     version = store.manifest.refresh()
                     if version.position > store.tail.start:
                         store.tail.cut(version.position)
+                self._forget_archived()
             state = IntakeState.from_json(dict(self.rows.manifest.current.state))
             missed = self.rows.manifest.current.position > self.next_row
             if missed or self.rejected.manifest.current.position > self.next_rejected or state.at > self.state.at:
@@ -315,11 +315,15 @@ class StreamTable:
     def archived(self) -> None:
         """After a commit: forget frames and segments that are wholly in the archive."""
         with self.lock:
-            row, bad = self.rows.tail.start, self.rejected.tail.start
-            while self.frames and self.frames[0].end <= row and self.frames[0].end_rejected <= bad:
-                self.frames.popleft()
+            self._forget_archived()
             if self._writer is not None:
+                row, bad = self.rows.tail.start, self.rejected.tail.start
                 self._writer.delete_before(row if self.wanted is None else min(row, self.wanted), bad)
+
+    def _forget_archived(self) -> None:
+        row, bad = self.rows.tail.start, self.rejected.tail.start
+        while self.frames and self.frames[0].end <= row and self.frames[0].end_rejected <= bad:
+            self.frames.popleft()
 
     def expired_files(self, read_from: Callable[[str], int | None]) -> list[str]:
         """Files of compartments that lie wholly before the history period; also as seen from the time where the query stands that

@@ -43,6 +43,7 @@ from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
 from millpond.workspace.feeds import Feeds
 from millpond.workspace.folder import sweep_dropped
+from millpond.workspace.incoming import IncomingRows
 from millpond.workspace.load import RECENT, load_of
 from millpond.workspace.rounds import Rounds
 from millpond.workspace.spark import Spark
@@ -75,6 +76,7 @@ class Workspace(ProcessBound):
         self.rounds = Rounds(self)
         self.round = self.rounds.round
         self.triggers = Triggers(self.network, self.folder / "triggers", clock)
+        self._incoming = IncomingRows(self)
         self._pipeline: Pipeline | None = None
         self._owned = False
         self._closed = False
@@ -109,6 +111,7 @@ class Workspace(ProcessBound):
                     raise
                 self._owned = True
             self.triggers.sync()
+            self._incoming.start()
 
     @property
     def written(self) -> bool:
@@ -157,6 +160,7 @@ class Workspace(ProcessBound):
                 return
             self._closed = True
         try:
+            self._incoming.close()
             self.feeds.close()
             self.triggers.close()
             if self._pipeline is not None:
