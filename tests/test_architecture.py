@@ -86,7 +86,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "statements": {*STAGES, "workspace", "predicate", "reductions", "estimators"},
     # Runs in processes of Spark that open a pond's folder for themselves, as readers of its tables and results. Whoever commits a
     # write there may have to write the pond for a moment, as a workspace does.
-    "spark_format": {"table", "query", "results", "network", "ingest", "predicate", "spark", "workspace", "lock"},
+    "spark_format": {
+        "sql",
+        *("table", "query", "results", "network", "ingest", "predicate", "spark", "workspace", "lock"),
+    },
     # What a user holds: calls of the workspace and of statements.
     "pond": {
         *("workspace", "statements", "ingest", "query", "results", "sql", "standing", "system", "reductions"),

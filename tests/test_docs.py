@@ -144,7 +144,16 @@ def test_docstring_examples_hold(name: str, tmp_path: Path) -> None:
 
 WITHOUT_EXAMPLE = {
     # They need Java, a receiver outside, or have nothing to show.
-    *("Pond.subscribe", "Pond.on", "Pond.start", "Pond.archive", "Pond.status", "Pond.close"),
+    *(
+        "Pond.spark",
+        "register_format",
+        "Pond.subscribe",
+        "Pond.on",
+        "Pond.start",
+        "Pond.archive",
+        "Pond.status",
+        "Pond.close",
+    ),
     *("Pond.folder", "Pond.durations"),
     *("Pond", "Config", "Cursor", "Subscription"),
     *("Pond.advance", "Pond.tick", "Pond.idle"),  # `Pond.now` and `Pond.resume` show the first two
