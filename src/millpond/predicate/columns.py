@@ -45,36 +45,39 @@ class Columns:
         self._nulls: dict[str, Bools | None] = {}
         self._kinds: dict[str, type[Value]] = {}
         self.known: dict[object, Bools] = {}
+        # Columns that the rows do not have, computed of them: None if that cannot be done.
+        self.given: dict[str, pa.ChunkedArray | None] = {}
         self.size = rows.size
 
     def arrow(self, name: str) -> pa.ChunkedArray:
-        return self._rows.column(name)
+        given = self.given.get(name)
+        return self._rows.column(name) if given is None else given
 
     def numbers(self, name: str, constant: type[Value] | None = None) -> Numbers:
         """The values of a column that is no text as numbers; any value where NULL. `constant` is the type of what they are
         compared with, which must be the column's."""
         found = self._numbers.get(name)
         if found is None:
-            found = self._numbers[name] = _numbers(self._rows.column(name))
-        assert constant is None or constant is self.kind(name), f"{constant} beside {self._rows.column(name).type}"
+            found = self._numbers[name] = _numbers(self.arrow(name))
+        assert constant is None or constant is self.kind(name), f"{constant} beside {self.arrow(name).type}"
         return found
 
     def kind(self, name: str) -> type[Value]:
         """The type of constants that the column is compared with."""
         found = self._kinds.get(name)
         if found is None:
-            found = self._kinds[name] = _kind(self._rows.column(name).type)
+            found = self._kinds[name] = _kind(self.arrow(name).type)
         return found
 
     def scale(self, name: str) -> int:
         """Of a DECIMAL: by how many digits its numbers are shifted."""
-        scale: int = self._rows.column(name).type.scale
+        scale: int = self.arrow(name).type.scale
         return scale
 
     def nulls(self, name: str) -> Bools | None:
         """Where a column is NULL; None if nowhere."""
         if name not in self._nulls:
-            column = self._rows.column(name)
+            column = self.arrow(name)
             self._nulls[name] = to_bools(column.is_null()) if column.null_count else None
         return self._nulls[name]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,10 +13,10 @@ from sqlglot import exp
 
 from millpond.arrow import integers
 from millpond.catalog import INSTANT, StreamingTable
-from millpond.network.buffers.predicates import compile_condition
 from millpond.network.engine.engine import Engine
 from millpond.network.plan.prepared import Prepared
-from millpond.predicate.vector import Columns, Filter
+from millpond.network.strategies.parts.conditions import Condition
+from millpond.predicate.columns import Columns
 from millpond.query.clauses import Refusal, selected_columns
 from millpond.query.local import with_relations
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
@@ -47,7 +46,7 @@ class Projection:
 
     relation: str
     text: str
-    where: exp.Expr | None
+    condition: Condition
     plain: tuple[str, ...] | None
     needs: tuple[str, ...]
     names: tuple[str, ...]
@@ -69,34 +68,26 @@ class Projection:
         except NotOnDuckDB as refusal:
             return Refusal(f"{refusal} in a row")
         columns = selected_columns(tree)
-        where = tree.args.get("where")
         return cls(
             use.name,
             text,
-            where.this if where is not None else None,
+            Condition.of(prepared, tree),
             tuple(c.name for c in columns if c is not None) if None not in columns else None,
             tuple(dict.fromkeys(c.name for c in tree.find_all(exp.Column))),
             tuple(e.alias_or_name for e in tree.expressions),
         )
 
-    @cached_property
-    def predicate(self) -> Filter | None:
-        """Tells which rows fulfil WHERE; None if only the engine can."""
-        return compile_condition(self.where)
-
     def stamped(self, engine: Engine, batch: SeenRows, nothing: pa.Table) -> pa.Table:
         """What is selected, with the moments of the rows as the last column; `nothing` is a table of that schema."""
         if not batch.size:
             return nothing
-        places = None
-        if self.where is not None and self.predicate is not None:
-            places = np.flatnonzero(self.predicate(batch.columns))
-            if not len(places):
-                return nothing
+        known, places = self._places(engine, batch)
+        if places is not None and not len(places):
+            return nothing
         schema = nothing.schema
         moments = pa.array(batch.moments if places is None else batch.moments[places])
         stamps = moments.cast(schema.field(INSTANT).type)
-        if self.predicate is not None and self.plain is not None:
+        if known and self.plain is not None:
             rows = batch.rows(dict.fromkeys(self.plain), places)
             found = [*(rows.column(name) for name in self.plain), stamps]
             return pa.Table.from_arrays(found, names=schema.names).cast(schema)
@@ -105,14 +96,23 @@ class Projection:
 
     def values(self, engine: Engine, batch: SeenRows) -> tuple[pa.Table, Moments]:
         """What is selected, under `names`, and the moments of these rows."""
-        if self.plain is None or self.predicate is None:
-            if batch.size:
-                return self.computed(engine, batch)
+        if not batch.size:
             return batch.rows(self.plain or (), None), batch.moments
-        if self.where is None or not batch.size:
+        if self.plain is None:
+            return self.computed(engine, batch)
+        known, places = self._places(engine, batch)
+        if not known:
+            return self.computed(engine, batch)
+        if places is None:
             return batch.rows(self.plain, None), batch.moments
-        places = np.flatnonzero(self.predicate(batch.columns))
         return batch.rows(self.plain, places), batch.moments[places]
+
+    def _places(self, engine: Engine, batch: SeenRows) -> tuple[bool, npt.NDArray[np.int64] | None]:
+        """Whether it is known which rows fulfil WHERE, and their places; None if there is no WHERE, or only the engine knows."""
+        if self.condition.always:
+            return True, None
+        found = self.condition.over(engine, batch)
+        return found is not None, None if found is None else np.flatnonzero(found)
 
     def computed(self, engine: Engine, batch: SeenRows) -> tuple[pa.Table, Moments]:
         """The same, by the engine."""
