@@ -28,6 +28,7 @@ _WINDOWED = 0.5  # streaming tables that are seen through a window
 _LATERALS = 0.04
 _PIVOTS = 0.01
 _GROUP_WINDOWS = 0.02
+_OF_TABLES = 0.05  # queries of all columns of some of their tables
 _STARS = 0.04  # queries without groups that have `*` in a call
 _STAR_CALLS = (("to_json(struct(*))", "string"), ("hash(*)", "int"), ("size(array(to_json(struct(*))))", "int"))
 _SIZES = (1, 1, 2, 2, 3)
@@ -179,6 +180,10 @@ class _Statements:
         elif kinds is None and source and (star or top) and rng.random() < 0.2:
             distinct = rng.choice(("", "", "DISTINCT "))
             return self.starred(star, f"SELECT {distinct}", f"{source}{where}")
+        relations = sorted({column.text.partition(".")[0] for column in sight.columns if "." in column.text})
+        if kinds is None and top and relations and not group and rng.random() < _OF_TABLES:
+            chosen = rng.sample(relations, rng.choice((1, len(relations))))
+            return Output(f"SELECT {', '.join(f'{name}.*' for name in chosen)}{source}{where}{having}", ())
         wanted = kinds if kinds is not None else [self.wanted(sight) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
         items, columns = [], []
         if kinds is None and group and not sight.sets and rng.random() < 0.25:
@@ -219,6 +224,8 @@ class _Statements:
         table, key, values, more = self.rng.choice(
             (("b", "k", "1, 2", "q"), ("a", "g", "'x', 'y' AS why", "n"), ("c [UNBOUNDED]", "s", "'x'", "k"))
         )
+        if self.ctes:  # one may have the name of a table
+            table, key, values, more = "x", "i", "0, 1", "n"
         agg = self.rng.choice((f"sum({more})", f"max({more}) AS m, count({more}) AS n"))
         given = table if self.rng.random() < 0.3 else f"(SELECT {key}, {more} FROM {table})"
         if self.rng.random() < 0.3:
@@ -402,9 +409,8 @@ class _Statements:
         kept = "SEMI" not in word and "ANTI" not in word
         if shared and chance < 0.35:
             if chance < 0.15:
-                if kept:
-                    merged.update(shared)
-                return f"{text} NATURAL {word} {right.text}", kept
+                merged.update(shared)
+                return f"{text} NATURAL {word if kept else 'JOIN'} {right.text}", True
             keys = rng.sample(shared, rng.choice((1, 1, min(2, len(shared)))))
             if kept:
                 merged.update(keys)

@@ -42,8 +42,8 @@ _LETTERS: Final = str.maketrans("\u017f\u0131", "si")  # Spark compares keywords
 # Words of Spark's grammar that a parenthesis may follow.
 _GRAMMAR: Final = words("""
     all and any array as between by case char cross cube decimal distinct else escape except exists filter
-    from group having if in inner intersect interval is join lateral left like limit map minus not nulls
-    offset on or order outer over partition percent pivot range right rollup rows select sets some struct
+    for from group having if in inner intersect interval is join lateral left like limit map minus not nulls
+    offset on or order outer over partition percent pivot range repeatable right rollup rows select sets some struct
     tablesample then to union unpivot using values varchar when where with within
 """)
 

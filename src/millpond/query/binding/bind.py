@@ -24,7 +24,7 @@ from millpond.catalog import Catalog, Function
 from millpond.errors import MillpondError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
-from millpond.query.binding.clauses import check_clauses
+from millpond.query.binding.clauses import check_clauses, check_natural
 from millpond.query.binding.columns import check_columns, check_merged, settle_where, type_columns
 from millpond.query.binding.forms import as_query, name_sources, rename_columns
 from millpond.query.binding.functions import ORDERED, name_functions, order_aggregates
@@ -167,6 +167,7 @@ def _resolve(
     for scope in scopes:
         if exp.Overlaps in contents.kinds:
             rewrite_periods(scope, uses, sql, changes)
+        check_natural(scope, sql)
         expand_stars(scope, uses, hidden, changes, sql)
         check_clauses(scope, sql)
         settle_where(scope, uses, sql)

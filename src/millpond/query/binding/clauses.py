@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from millpond.errors import SqlSyntaxError
+from millpond.errors import SqlSyntaxError, UnsupportedSql
 from millpond.sql.dialect import span_of
 from millpond.sql.rules.terms import leave_to_spark
 
@@ -34,10 +34,21 @@ def _check_position(query: exp.Expr, place: exp.Literal, clause: str, sql: str) 
         )
 
 
+def check_natural(scope: Scope, sql: str) -> None:
+    """Spark does not know this, and says so with an error of its own."""
+    for join in scope.expression.args.get("joins") or ():
+        if join.method.upper() == "NATURAL" and join.kind.upper() in ("SEMI", "ANTI"):
+            raise UnsupportedSql(
+                f"NATURAL {join.kind.upper()} JOIN is not supported", hint="Write the columns: SEMI JOIN ... USING (...).",
+                sql=sql, span=span_of(join.this),
+            )  # fmt: skip
+
+
 def _check_joins(select: exp.Select) -> None:
-    """Behind a RIGHT or FULL JOIN the merged column is not the first table's, which sqlglot takes for the next USING."""
+    """Behind a RIGHT or FULL JOIN the merged column is not the first table's, and behind a semi or anti join there are no columns
+    of its right side; sqlglot takes these for the next USING."""
     merged = False
     for join in select.args.get("joins") or ():
         if merged and (join.args.get("using") or join.method.upper() == "NATURAL"):
-            leave_to_spark(select, "USING behind a right or full join is only proved on Spark")
-        merged = merged or join.side.upper() in ("RIGHT", "FULL")
+            leave_to_spark(select, "USING behind a right, full, semi or anti join is only proved on Spark")
+        merged = merged or join.side.upper() in ("RIGHT", "FULL") or join.kind.upper() in ("SEMI", "ANTI")

@@ -49,6 +49,10 @@ def name_relations(
         for source in scope.sources.values():
             if not isinstance(source, exp.Table) or id(source) in seen or not isinstance(source.this, exp.Identifier):
                 continue
+            if (
+                source.args.get("pivots") and source.name in scope.cte_sources
+            ):  # known by the name of what PIVOT makes of it
+                continue
             seen.add(id(source))
             if source.db.lower() == SCHEMA and not source.catalog:
                 use = _resolve_system(source, system, sql, len(uses))
@@ -108,10 +112,12 @@ def _reduced(node: exp.Table, use: Use, sql: str) -> Use:
 def _resolve_system(node: exp.Table, system: Mapping[str, SystemTable] | None, sql: str, number: int) -> Use:
     table = find_system_table(node.name, system, sql=sql, span=span_of(node))
     if node.meta.get(WINDOW) is not None:
-        raise UnsupportedSql(
-            f'"{table.name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
-        )
+        raise _no_windows(table.name, sql, span_of(node))
     return Use(f"__r{number}", node.alias_or_name, table)
+
+
+def _no_windows(name: str, sql: str, span: Span | None) -> UnsupportedSql:
+    return UnsupportedSql(f'"{name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span)
 
 
 def _check_resolved(scopes: list[Scope], uses: Mapping[str, Use], catalog: Catalog, sql: str) -> None:
@@ -125,6 +131,8 @@ def _check_resolved(scopes: list[Scope], uses: Mapping[str, Use], catalog: Catal
         if isinstance(scope.sources.get(alias), Scope) and node.name in scope.cte_sources
     }
     for node in scopes[-1].expression.find_all(exp.Table):
+        if node.meta.get(WINDOW) is not None:  # that of a table of the pond is held by its use
+            raise _no_windows(node.name, sql, node.meta.get(WINDOW_SPAN) or span_of(node))
         if node.name not in uses and id(node) not in known and isinstance(node.this, exp.Identifier):
             raise UnknownName("table", node.name, catalog.relation_names(), sql=sql, span=span_of(node))
 
@@ -151,9 +159,7 @@ def _resolve(node: exp.Table, catalog: Catalog, sql: str, number: int, allow_sou
         )
     if window is not None:
         if not isinstance(table, StreamingTable) or rejected:
-            raise UnsupportedSql(
-                f'"{name}" has no windows', detail="Only streaming tables have.", sql=sql, span=span_of(node)
-            )
+            raise _no_windows(name, sql, span_of(node))
         place = node.meta.get(WINDOW_SPAN) or span_of(node)
         for column in window.columns:
             if column not in table.columns:

@@ -15,6 +15,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from millpond.catalog import StreamingTable
 from millpond.errors import Span, UnknownName, UnsupportedSql
 from millpond.query.approximate import is_approximate
+from millpond.query.binding.star_order import merges, star_order
 from millpond.query.binding.texts import TextChanges
 from millpond.query.binding.uses import Use, uses_by_alias
 from millpond.sql.dialect import span_of
@@ -48,13 +49,16 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
     if not any(u.window is not None or hidden for u in by_alias.values()):
         if not _leaves_out_known(scope, uses):
             leave_to_spark(select, "* EXCEPT of a column that is not known here is only proved on Spark")
+        if merges(select) and any(isinstance(item, exp.Column) and item.is_star for item in select.expressions):
+            _order_stars(scope, uses, sql)
         return
     # Where Spark is shown nothing else, its own `*` is right.
-    written = (
-        TextChanges(select, column_lists=False)  # nobody reads it
-        if not hidden and all(u.bare for u in by_alias.values() if u.window is not None)
-        else changes
-    )
+    windows = [u for u in by_alias.values() if u.window is not None]
+    for use in windows:
+        if not use.bare and not hidden and not _names_time(select, use):
+            changes.narrow(use.name, use.shown.names)
+    bare = not hidden and all(u.bare or not _names_time(select, u) for u in windows)
+    written = TextChanges(select, column_lists=False) if bare else changes  # one that nobody reads
     if any(u.window is not None for u in by_alias.values()):
         _settle_natural_joins(scope, uses, written, sql)
     expressions: list[exp.Expr] = []
@@ -73,6 +77,26 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
         _expand_arguments(scope, uses, written, sql)
 
 
+def _names_time(select: exp.Expr, use: Use) -> bool:
+    """Whether the time of a window may be named in a SELECT, or in what stands in it."""
+    return use.time_column is None or any(
+        column.name.lower() == use.time_column.lower() for column in select.find_all(exp.Column)
+    )
+
+
+def _order_stars(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
+    """Write the columns of `a.*` where they are not those of the table in their order. Spark's own `*` is right."""
+    select = scope.expression
+    expressions: list[exp.Expr] = []
+    for item in select.expressions:
+        names = _names(scope, item.table, uses) if isinstance(item, exp.Column) and item.is_star else ()
+        if names is None:
+            leave_to_spark(select, "the order of columns beside USING is only proved on Spark")
+        columns = None if not names else _columns_of(item, scope, uses, True, sql)
+        expressions += [item] if columns is None else columns
+    select.set("expressions", expressions)
+
+
 def _columns_of(item: exp.Expr, scope: Scope, uses: Mapping[str, Use], hidden: bool, sql: str) -> list[exp.Expr] | None:
     """The columns that an item of a SELECT stands for, if it is `*`, `t.*` or one of these with EXCEPT."""
     star = item.this if isinstance(item, exp.Column) else item
@@ -80,7 +104,15 @@ def _columns_of(item: exp.Expr, scope: Scope, uses: Mapping[str, Use], hidden: b
         return None
     left_out = _left_out(item)
     if isinstance(item, exp.Column):
-        columns = _shown(item.table, scope, uses, hidden, merged=bool(left_out), sql=sql)
+        merged = bool(left_out) or merges(scope.expression)
+        columns = _shown(item.table, scope, uses, hidden, merged=merged, sql=sql)
+        if merges(scope.expression):
+            order = star_order(scope.expression, lambda name: _names(scope, name, uses))
+            if order is None:
+                leave_to_spark(scope.expression, "the order of columns beside USING is only proved on Spark")
+            else:
+                places = {name: place for place, name in enumerate(order(item.table))}
+                columns.sort(key=lambda c: places.get(c.name.lower(), len(places)))
     else:
         columns = _of_all(scope, uses, hidden, by_name=bool(left_out), sql=sql)
     names = [c.name.lower() for c in columns]
