@@ -18,7 +18,7 @@ def merges(select: exp.Expr) -> bool:
 
 
 def star_order(select: exp.Expr, names: Callable[[str], Sequence[str] | None]) -> Callable[[str], list[str]] | None:
-    """Gives the names that `a.*` shows, in lower case and in order; None if that is not known. `names` are those of a relation."""
+    """Gives the names that `a.*` shows, in lower case and in order; None if that is not known. `names`: those of a relation."""
     source = select.args.get("from_")
     joins = select.args.get("joins") or ()
     if source is None or select.args.get("laterals") or any(not j.this.alias_or_name for j in joins):
