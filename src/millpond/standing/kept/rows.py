@@ -245,26 +245,35 @@ class RecentRows:
         self.snapshot = replace(now, chunks=(*chunks, chunk), below=last + 1)
 
     def insert(self, rows: pa.Table, times: Ints) -> None:
-        """Add rows numbered below `complete_from.seq` or held already. Which rows are all there does not change."""
+        """Add rows numbered below `complete_from.seq` or held already. Which rows are all there does not change.
+
+        Only the chunks that they fall into are made again; between chunks they become chunks of their own."""
         now = self.snapshot
         if not rows.num_rows:
             return
         batch = _one_batch(rows, now.schema)
         seqs = _numbers(batch)
         order = np.argsort(seqs)
-        held = [chunk for chunk in now.chunks if chunk.first <= seqs[order[-1]]]
-        known = np.concatenate([_NONE, *(chunk.seqs for chunk in held)])
-        new = order[~np.isin(seqs[order], known)]
-        if not len(new):
-            return
-        added = Chunk.of(batch.take(pa.array(new)), seqs[new].copy(), np.array(times[new], dtype=np.int64))
-        touched = [chunk for chunk in held if chunk.last >= added.first]
-        before = [chunk for chunk in held if chunk.last < added.first]
-        made = added
-        if touched:
-            whole = _merged([*touched, added])
-            made = whole.taken(np.argsort(whole.seqs)) or whole
-        self.snapshot = replace(now, chunks=(*before, made, *now.chunks[len(held) :]))
+        order = order[: seqs[order].searchsorted(now.complete_from.seq)]  # the others are held
+        lasts = np.array([chunk.last for chunk in now.chunks], dtype=np.int64)
+        before = lasts.searchsorted(seqs[order])  # the chunk that ends behind a row
+        chunks: list[Chunk] = []
+        for number in range(len(now.chunks) + 1):
+            some = order[before.searchsorted(number) : before.searchsorted(number, side="right")]
+            old = now.chunks[number] if number < len(now.chunks) else None
+            if old is not None and len(some):
+                some = some[old.seqs[old.seqs.searchsorted(seqs[some])] != seqs[some]]
+            if len(some):
+                inside = 0 if old is None else int((seqs[some] > old.first).sum())
+                outside, some = some[: len(some) - inside], some[len(some) - inside :]
+                if len(outside):
+                    chunks.append(_picked(batch, seqs, times, outside))
+                if len(some):
+                    assert old is not None
+                    whole = _merged([old, _picked(batch, seqs, times, some)])
+                    old = whole.taken(np.argsort(whole.seqs))
+            chunks += [old] if old is not None else []
+        self.snapshot = replace(now, chunks=_joined_small(chunks, now.chunks))
 
     def move_on(self, below: int) -> None:
         """All rows numbered under `below` have been appended: the numbers in between have no rows."""
@@ -340,6 +349,22 @@ def _one_batch(rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
     batch = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
     assert batch.schema.equals(schema), "rows of another schema"
     return batch
+
+
+def _picked(batch: pa.RecordBatch, seqs: Ints, times: Ints, places: Ints) -> Chunk:
+    return Chunk.of(batch.take(pa.array(places)), seqs[places].copy(), np.array(times[places], dtype=np.int64))
+
+
+def _joined_small(chunks: Sequence[Chunk], known: Sequence[Chunk]) -> tuple[Chunk, ...]:
+    """Chunks with those neighbours made one that are new and small together."""
+    left, made = set(map(id, known)), list(chunks[:1])
+    for chunk in chunks[1:]:
+        small = made[-1].size + chunk.size <= _WHOLE
+        if small and id(chunk) not in left and id(made[-1]) not in left:
+            made[-1] = _merged([made[-1], chunk])
+        else:
+            made.append(chunk)
+    return tuple(made)
 
 
 def _merged(chunks: Sequence[Chunk]) -> Chunk:

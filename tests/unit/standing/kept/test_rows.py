@@ -51,6 +51,7 @@ ops = st.one_of(
     st.tuples(st.just("append"), batches),
     st.tuples(st.just("thin"), st.integers(0, 60), st.lists(st.integers(0, 60), max_size=10)),
     st.tuples(st.just("drop_before"), st.integers(0, 60)),
+    st.tuples(st.just("insert"), st.lists(st.integers(0, 60), max_size=10)),
 )
 
 
@@ -58,6 +59,7 @@ ops = st.one_of(
 def test_rows_are_those_of_a_list(done: list[Any], whole: int) -> None:
     kept, model, ever = RecentRows(SCHEMA), list[Row](), list[Row]()
     old = [(kept.snapshot, list(model))]
+    gone: set[Row] = set()
     seq = 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WHOLE", whole)
@@ -74,16 +76,18 @@ def test_rows_are_those_of_a_list(done: list[Any], whole: int) -> None:
                 below, needed = given_
                 kept.thin(below, np.array(sorted(needed), dtype=np.int64))
                 model = [r for r in model if r[3] >= below or r[3] in needed]
+            elif what == "insert":  # rows that are not held any more, and some that are
+                again = [r for r in ever if r[3] in given_[0]]
+                kept.insert(table(again[::-1]), np.array([r[0] for r in again[::-1]], dtype=np.int64))
+                model = sorted({*model, *again}, key=lambda r: r[3])
             else:
                 kept.drop_before(given_[0])
                 model = [r for r in model if r[3] >= given_[0]]
+            gone |= set(ever) - set(model)
             check(kept.snapshot, model)
             old.append((kept.snapshot, list(model)))
     complete = kept.snapshot.complete_from
-    missing = [r for r in ever if r not in model]
-    assert complete == Complete(
-        max([r[3] + 1 for r in missing], default=0), max([r[0] for r in missing], default=NEVER)
-    )
+    assert complete == Complete(max([r[3] + 1 for r in gone], default=0), max([r[0] for r in gone], default=NEVER))
     for snapshot, then in old:
         check(snapshot, then)
 
@@ -115,6 +119,20 @@ def test_many_small_appends_are_few_chunks() -> None:
     kept.thin(990, np.arange(0, 990, 100))
     assert len(kept.snapshot.chunks) <= 5
     assert kept.snapshot.size == 20
+
+
+def test_old_rows_that_come_back_leave_recent_ones_alone() -> None:
+    kept = RecentRows(SCHEMA, Complete(1_000_000, 999_999))
+    for first in range(1_000_000, 1_300_000, 100_000):
+        append(kept, [(i, i % 7, "x", i) for i in range(first, first + 100_000)])
+    recent = kept.snapshot.chunks
+    for step in (1000, 1501, 70):
+        old = [(i, 1, "old", i) for i in range(0, 1_000_000, step)]
+        kept.insert(table(old), np.array([r[0] for r in old], dtype=np.int64))
+        assert kept.snapshot.chunks[-3:] == recent
+        assert kept.snapshot.times_of(np.array([0, 999_999 // step * step, 1_000_005])).tolist()[2] == 1_000_005
+    held = {*range(0, 1_000_000, 1000), *range(0, 1_000_000, 1501), *range(0, 1_000_000, 70)}
+    assert kept.snapshot.size == len(held) + 300_000
 
 
 def test_a_row_that_was_removed_is_not_taken_for_another() -> None:
