@@ -37,6 +37,7 @@ GROUP_ROWS = 122_880
 SLICE_ROWS = 4 * GROUP_ROWS
 _LONGEST_TEXT_BOUND = 64
 _SAMPLE = 8192
+_SMALL = 65_536  # rows
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,9 @@ def _write_run(
         chosen = dealt_to[starts[place] : starts[place + 1]]
         if len(chosen):
             part = rows.take(pa.array(chosen)).combine_chunks()
+            found = encodings if len(chosen) >= _SMALL else _of_small_block(spec, encodings)
             file = _write_file(
-                spec, part, times[chosen], compartment, shard, f"{run}-b{place}", encodings, ordered=not spec.clustered
+                spec, part, times[chosen], compartment, shard, f"{run}-b{place}", found, ordered=not spec.clustered
             )
             files.append(replace(file, run=run, draws=dealt))
     return files
@@ -279,6 +281,16 @@ def _encodings(rows: pa.Table) -> Encodings:
         if not pa.types.is_floating(field.type):
             dictionary.append(field.name)
     return dictionary, encodings
+
+
+def _of_small_block(spec: BlockSpec, found: Encodings) -> Encodings:
+    """In a small block of a run in the order of time, times hardly repeat: a dictionary of them would be most of what they take
+    (measured: of 3,900 rows 7.5 KB, as deltas 0.8)."""
+    dictionary, encodings = found
+    if spec.clustered or spec.time_column not in dictionary:
+        return found
+    others = [name for name in dictionary if name != spec.time_column]
+    return others, {**encodings, spec.time_column: "DELTA_BINARY_PACKED"}
 
 
 def _bounds(rows: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:

@@ -97,3 +97,24 @@ def test_copies_hold_the_rows_below_their_limit_and_are_no_parquet_files_by_name
     assert [(c.high, c.rows) for c in file.copies] == [(h, int((draws < h).sum())) for h in spec.copies]
     assert [path.suffix for path in sorted(tmp_path.glob("c0/*"))] == [".copy", ".copy", ".parquet"]
     assert replace(file, copies=()) == write_blocks(replace(spec, copies=()), _rows(20_000), 0, "a")[0]
+
+
+def test_small_blocks_take_little_more_than_their_part(tmp_path: Path) -> None:
+    """A hundredth of the rows is hardly more than a hundredth of the bytes, as long as rows have more than a number."""
+    count = 600_000
+    random = np.random.default_rng(1)
+    rows = pa.table(
+        {
+            "vid": random.integers(0, 100_000, count).astype("int32"),
+            "speed": random.integers(0, 100, count).astype("int32"),
+            "amount": random.normal(50, 10, count),
+            "t": np.arange(count) // 1_000,
+            "_seq": np.arange(count),
+        }
+    )
+    files = write_blocks(BlockSpec(str(tmp_path), "t", randomise=True, seed="s"), rows, 0, "r")
+    size, all_rows = sum(f.size for f in files), sum(f.rows for f in files)
+    chosen = choose([f.draws or (0, DRAWS) for f in files], 0.01)
+    read = sum(files[place].rows for place in chosen) / all_rows
+    assert 0.008 < read < 0.012
+    assert sum(files[place].size for place in chosen) / size < 1.2 * read
