@@ -65,7 +65,8 @@ def covered(trials: int, share: float, thinned: bool, groups: int = 1) -> dict[t
             for group in range(groups):
                 wanted = int((match & (group == GROUP)).sum()) if groups > 1 else int(match.sum())
                 hits.setdefault(("count", "", part), []).append(bool(found.low[group] <= wanted <= found.high[group]))
-    return {key: 100 * float(np.mean(held)) for key, held in hits.items()}
+    # Where a group has hardly ever enough rows for bounds, those few answers tell nothing about their rate.
+    return {key: 100 * float(np.mean(held)) for key, held in hits.items() if len(held) > trials * groups / 2}
 
 
 @pytest.mark.parametrize("thinned", [False, True], ids=["blocks", "row by row"])
@@ -78,6 +79,7 @@ def test_bounds_hold_about_as_often_as_they_say(thinned: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("groups", [1, 5])
 @pytest.mark.parametrize("thinned", [False, True], ids=["blocks", "row by row"])
 def test_bounds_hold_in_94_to_97_of_100_of_2000_trials(thinned: bool, groups: int) -> None:
