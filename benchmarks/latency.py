@@ -26,6 +26,13 @@ from millpond.pond import Pond
 PAUSE = 0.1  # seconds between two rows
 BLOCKS = 6
 QUERIES = 100
+# Ways in which a hundred queries differ, and the shard key. The first is that of the bar.
+VARIANTS = {
+    "a computed value": ("SELECT k, t FROM r [NOW] WHERE k % {count} = {i}", "k"),
+    "a column": ("SELECT k, t FROM r [NOW] WHERE s = {i}", "k"),
+    "a computed value, and selecting one": ("SELECT k, k * 2 AS x, t FROM r [NOW] WHERE k % {count} = {i}", "k"),
+    "the key of windows": ("SELECT ISTREAM k, t FROM r [s ROWS 2] WHERE s = {i}", "s"),
+}
 BATCH, BATCHES = 200, 50  # rows, and how often a second
 PATIENCE = 120.0
 
@@ -89,12 +96,14 @@ class Receiver:
 def run(options: Options, report: Report) -> None:
     report.issue = 15
     _one_row_at_a_time(options, report)
-    _many(options, report)
+    for number, (what, (text, shard_by)) in enumerate(VARIANTS.items()):
+        _many(options, report, what, text, shard_by, bar=number == 0)
 
 
-def _started(folder: Path) -> Pond:
+def _started(folder: Path, shard_by: str = "k") -> Pond:
     db = millpond.connect(folder)
-    db.sql("CREATE STREAMING TABLE r (k BIGINT, t BIGINT) TIMESTAMP BY t SHARD BY k WITH (shards = 2)")
+    columns = "k BIGINT, t BIGINT, s BIGINT"
+    db.sql(f"CREATE STREAMING TABLE r ({columns}) TIMESTAMP BY t SHARD BY {shard_by} WITH (shards = 2)")
     return db
 
 
@@ -107,7 +116,7 @@ def _wait_until_ready(db: Pond, report: Report, first: int) -> None:
         time.sleep(0.05)
     report.say(f"Spark was ready after {time.monotonic() - begin:.1f} s")
     begin = time.monotonic()
-    db.append("r", [(first, 0)])
+    db.append("r", [(first, 0, first % QUERIES)])
     db.advance("r", 1)
     db.tick()
     report.say(f"the first tick took {time.monotonic() - begin:.1f} s")
@@ -130,7 +139,7 @@ def _one_row_at_a_time(options: Options, report: Report) -> None:
 
         def append(key: int) -> None:
             begin = time.monotonic()
-            db.append("r", [(key, key + 1)])
+            db.append("r", [(key, key + 1, key % QUERIES)])
             db.advance("r", key + 2)
             appended.append((time.monotonic() - begin) * 1000)
 
@@ -182,13 +191,12 @@ def _phases(report: Report, db: Pond, what: str, appended: list[float]) -> None:
     report.table(f"Where the time goes ({what}), medians in ms", [row])
 
 
-def _many(options: Options, report: Report) -> None:
-    folder = options.workdir / "many"
+def _many(options: Options, report: Report, what: str, text: str, shard_by: str, *, bar: bool) -> None:
+    folder = options.workdir / f"many-{what.replace(' ', '-')}"
     seconds = options.size(20, 2)
-    with _started(folder) as db:
+    with _started(folder, shard_by) as db:
         for i in range(QUERIES):
-            where = f"WHERE k % {QUERIES} = {i}"
-            db.sql(f"CREATE CONTINUOUS QUERY q{i} AS SELECT k, t FROM r [NOW] {where} SAMPLE REALTIME")
+            db.sql(f"CREATE CONTINUOUS QUERY q{i} AS {text.format(i=i, count=QUERIES)} SAMPLE REALTIME")
         _wait_until_ready(db, report, first=7)
         receiver = Receiver(SUBSCRIBER, str(folder), "q7", "-1")
         receiver.wait(1)
@@ -199,7 +207,7 @@ def _many(options: Options, report: Report) -> None:
             for turn in range(seconds * BATCHES):
                 time.sleep(max(0.0, begin + turn / BATCHES - time.monotonic()))
                 keys = np.arange(turn * BATCH, (turn + 1) * BATCH) + QUERIES
-                rows = pa.table({"k": keys, "t": np.full(BATCH, turn + 1)})
+                rows = pa.table({"k": keys, "t": np.full(BATCH, turn + 1), "s": keys % QUERIES})
                 at = time.monotonic_ns()
                 sent |= dict.fromkeys(keys[keys % QUERIES == 7].tolist(), at)
                 db.append("r", rows)
@@ -213,9 +221,10 @@ def _many(options: Options, report: Report) -> None:
         rate = seconds * BATCHES * BATCH / took
         figures = {"median": 50, "p90": 90, "p99": 99, "most": 100}
         shown = {name: rounded(float(np.percentile(delays, p))) for name, p in figures.items()}
-        report.table(f"{QUERIES} queries at {rate:,.0f} rows/s, ms", [shown])
-        _phases(report, db, f"{QUERIES} queries", appended)
-    report.bar(1, f"{QUERIES} queries, 10,000 rows/s: median, ms", shown["median"], "<=", 100)
+        report.table(f"{QUERIES} queries at {rate:,.0f} rows/s, told apart by {what}, ms", [shown])
+        _phases(report, db, f"{QUERIES} queries, told apart by {what}", appended)
+    if bar:
+        report.bar(1, f"{QUERIES} queries, 10,000 rows/s: median, ms", shown["median"], "<=", 100)
 
 
 @contextlib.contextmanager

@@ -61,13 +61,17 @@ def test_many_conditions_find_what_the_engine_finds(db: Pond) -> None:
     texts = [*COMPUTED, *GUARDED]
     for number, text in enumerate(texts):
         db.sql(f"CREATE CONTINUOUS QUERY q{number} AS SELECT k, t FROM s [NOW] WHERE {text} SAMPLE REALTIME")
-        db.sql(f"CREATE CONTINUOUS QUERY c{number} AS SELECT k, w * 2 AS x FROM s [NOW] WHERE {text} SAMPLE REALTIME")
+        db.sql(
+            f"CREATE CONTINUOUS QUERY c{number} AS SELECT k, w * 2 AS x, upper(name) AS n, t % 2 = 1 AS odd, 5 + {number} AS five "
+            f"FROM s [NOW] WHERE {text} SAMPLE REALTIME"
+        )
     for begin in range(0, 90, 30):
         fill(db, begin, begin + 30)
     for number, text in enumerate(texts):
-        wanted = db.sql(f"SELECT k, t, w * 2 FROM s WHERE {text} ORDER BY t").rows()
-        assert [row[:2] for row in db.resume(f"q{number}").fetch().rows()] == [row[:2] for row in wanted], text
-        assert [row[:2] for row in db.resume(f"c{number}").fetch().rows()] == [(k, x) for k, _, x in wanted], text
+        wanted = db.sql(f"SELECT k, t FROM s WHERE {text} ORDER BY t").rows()
+        assert [row[:2] for row in db.resume(f"q{number}").fetch().rows()] == wanted, text
+        selected = f"SELECT k, w * 2, upper(name), t % 2 = 1, 5 + {number} FROM s WHERE {text} ORDER BY t"
+        assert [row[:5] for row in db.resume(f"c{number}").fetch().rows()] == db.sql(selected).rows(), text
 
 
 @pytest.mark.parametrize("text", COMPUTED)
@@ -94,6 +98,25 @@ def test_one_question_for_all_queries(db: Pond, monkeypatch: pytest.MonkeyPatch)
     fill(db, 0, 100)
     assert len(asked) == 2, "one for each shard"
     assert len(set(asked)) == 1
+
+
+def test_what_many_select_is_computed_once(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(10):
+        db.sql(
+            f"CREATE CONTINUOUS QUERY q{number} AS SELECT k, w * 2 AS x FROM s [NOW] WHERE k = {number} SAMPLE REALTIME"
+        )
+    db.sql("CREATE CONTINUOUS QUERY fails AS SELECT 100 / v AS x, t FROM s [NOW] WHERE v <> 0 SAMPLE REALTIME")
+    asked = []
+    run = Engine.run
+    monkeypatch.setattr(
+        Engine, "run", lambda self, text, *given, **named: asked.append(text) or run(self, text, *given, **named)
+    )
+    fill(db, 0, 30)
+    shared = [text for text in asked if "2" in text and "100" not in text]
+    assert len(set(shared)) == 1
+    assert len(shared) <= 2, "at most one for each shard"
+    wanted = db.sql("SELECT 100 / v, t FROM s WHERE v <> 0 ORDER BY t").rows()
+    assert [row[:2] for row in db.resume("fails").fetch().rows()] == wanted
 
 
 def test_a_value_that_fails_for_a_row_is_asked_alone(db: Pond, monkeypatch: pytest.MonkeyPatch) -> None:

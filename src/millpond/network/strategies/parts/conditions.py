@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +62,34 @@ class Computed:
     needs: tuple[str, ...]
     type: DataType
 
+    @classmethod
+    def of(cls, value: exp.Expr) -> Self | None:
+        """An expression over the rows of one stream, if it is more than a column and the engine can be asked for it."""
+        if isinstance(value, exp.Column) or value.find(exp.Column) is None or value.find(*_OF_MANY_ROWS) is not None:
+            return None
+        needs = tuple(sorted({c.name for c in value.find_all(exp.Column)}))
+        number = exp.column(exp.to_identifier(_NUMBER, quoted=True))
+        number.type = exp.DataType.build("INT", dialect="spark")
+        items = [exp.alias_(value.copy(), _VALUE, quoted=True), exp.alias_(number, _NUMBER, quoted=True)]
+        asked = exp.to_identifier(_ASKED, quoted=True)
+        source = exp.From(this=exp.Table(this=asked, alias=exp.TableAlias(this=asked.copy())))
+        select = exp.Select(expressions=items, from_=source)
+        for column in select.find_all(exp.Column):
+            column.set("table", asked.copy())
+        try:
+            text, (kind, _) = to_duckdb(select), types_on_duckdb(select)
+        except NotOnDuckDB:
+            return None
+        return cls(text, needs, kind) if kind.name in _TYPES else None
+
     def over(self, engine: Engine, batch: Batch) -> pa.ChunkedArray | None:
-        """The value of each row of a batch; None if the engine does not give it for all of them."""
+        """The value of each row of a batch, asked for once; None if the engine does not give it for all of them."""
+        given = batch.columns.given
+        if self.text not in given:
+            given[self.text] = self._asked(engine, batch)
+        return given[self.text]
+
+    def _asked(self, engine: Engine, batch: Batch) -> pa.ChunkedArray | None:
         numbers = pa.array(np.arange(batch.size, dtype=np.int32))
         rows = batch.rows(self.needs, None).append_column(_NUMBER, numbers)
         try:
@@ -97,7 +123,7 @@ class Condition:
         if prepared.bound.functions or names_instant(where):
             return cls(None)
         copy = where.copy()
-        computed = tuple(_take_out(copy.this, tree))
+        computed = tuple(_take_out(copy.this))
         predicate = read_predicate(copy.this) if computed else None
         return cls(None) if predicate is None else cls(Filter(predicate), computed)
 
@@ -110,22 +136,18 @@ class Condition:
         """Which rows of a batch match; None if only the engine can tell."""
         if self.filter is None:
             return None
-        columns = batch.columns
-        for value in self.computed:
-            if value.text not in columns.given:
-                columns.given[value.text] = value.over(engine, batch)
-            if columns.given[value.text] is None:
-                return None
-        return self.filter(columns)
+        if any(value.over(engine, batch) is None for value in self.computed):
+            return None
+        return self.filter(batch.columns)
 
 
-def _take_out(condition: exp.Expr, tree: exp.Select) -> Iterator[Computed]:
+def _take_out(condition: exp.Expr) -> Iterator[Computed]:
     """Put columns in place of what is compared and cannot be read."""
     for leaf in list(_comparisons(condition)):
         if read_predicate(leaf) is not None:
             continue
         for side in [leaf.this] if isinstance(leaf, _OF_ONE) else [leaf.this, leaf.expression]:
-            value = _computed(side.unnest(), tree)
+            value = Computed.of(side.unnest())
             if value is not None:
                 column = exp.Column(this=exp.to_identifier(value.text, quoted=True))
                 column.type = exp.DataType.build(str(value.type), dialect="spark")
@@ -142,23 +164,3 @@ def _comparisons(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from _comparisons(node.this)
     elif isinstance(node, (*OPERATORS, *_OF_ONE)):
         yield node
-
-
-def _computed(value: exp.Expr, tree: exp.Select) -> Computed | None:
-    if isinstance(value, exp.Column) or value.find(exp.Column) is None or value.find(*_OF_MANY_ROWS) is not None:
-        return None
-    needs = tuple(sorted({c.name for c in value.find_all(exp.Column)}))
-    number = exp.column(exp.to_identifier(_NUMBER, quoted=True))
-    number.type = exp.DataType.build("INT", dialect="spark")
-    select = exp.Select(
-        expressions=[exp.alias_(value.copy(), _VALUE, quoted=True), exp.alias_(number, _NUMBER, quoted=True)]
-    )
-    asked = exp.to_identifier(_ASKED, quoted=True)
-    select.set("from_", exp.From(this=exp.Table(this=asked, alias=exp.TableAlias(this=asked.copy()))))
-    for column in select.find_all(exp.Column):
-        column.set("table", asked.copy())
-    try:
-        text, (kind, _) = to_duckdb(select), types_on_duckdb(select)
-    except NotOnDuckDB:
-        return None
-    return Computed(text, needs, kind) if kind.name in _TYPES else None

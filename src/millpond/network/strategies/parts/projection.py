@@ -15,13 +15,17 @@ from millpond.arrow import integers
 from millpond.catalog import INSTANT, StreamingTable
 from millpond.network.engine.engine import Engine
 from millpond.network.plan.prepared import Prepared
-from millpond.network.strategies.parts.conditions import Condition
+from millpond.network.strategies.parts.conditions import Computed, Condition
 from millpond.predicate.columns import Columns
 from millpond.query.clauses import Refusal, selected_columns
+from millpond.query.instant import names_instant
 from millpond.query.local import with_relations
 from millpond.sql.translate import NotOnDuckDB, to_duckdb
 
 Moments = npt.NDArray[np.int64]
+_SHARED_ROWS = (
+    50_000  # rows of a batch up to which what is selected is computed of all of them: others may select it too
+)
 MOMENT = "__moment"  # the instant, as the last column of a projection's text
 
 
@@ -42,7 +46,8 @@ class SeenRows(Protocol):
 @dataclass(frozen=True)
 class Projection:
     """`text` selects what a query selects, called `names`, and MOMENT last, from `relation`, which has it as a column.
-    `needs` are the columns it names. `plain` are the selected columns if nothing else is selected."""
+    `needs` are the columns it names. `plain` are the selected columns if nothing else is selected. `items` are what is
+    selected, if each is a column or a value of the row that can be computed for all queries at once."""
 
     relation: str
     text: str
@@ -50,6 +55,7 @@ class Projection:
     plain: tuple[str, ...] | None
     needs: tuple[str, ...]
     names: tuple[str, ...]
+    items: tuple[str | Computed, ...] | None
 
     @classmethod
     def of(cls, prepared: Prepared, tree: exp.Select) -> Projection | Refusal:
@@ -75,6 +81,7 @@ class Projection:
             tuple(c.name for c in columns if c is not None) if None not in columns else None,
             tuple(dict.fromkeys(c.name for c in tree.find_all(exp.Column))),
             tuple(e.alias_or_name for e in tree.expressions),
+            None if prepared.bound.functions or names_instant(tree) else _items(tree),
         )
 
     def stamped(self, engine: Engine, batch: SeenRows, nothing: pa.Table) -> pa.Table:
@@ -87,12 +94,30 @@ class Projection:
         schema = nothing.schema
         moments = pa.array(batch.moments if places is None else batch.moments[places])
         stamps = moments.cast(schema.field(INSTANT).type)
-        if known and self.plain is not None:
-            rows = batch.rows(dict.fromkeys(self.plain), places)
-            found = [*(rows.column(name) for name in self.plain), stamps]
-            return pa.Table.from_arrays(found, names=schema.names).cast(schema)
+        found = self._columns(engine, batch, places) if known else None
+        if found is not None:
+            made = pa.Table.from_arrays([*found, stamps], names=schema.names)
+            return made if made.schema.equals(schema) else made.cast(schema)
         rows = batch.rows(self.needs, places).append_column(MOMENT, stamps)
         return self._ask(engine, rows).rename_columns(schema.names).cast(schema)
+
+    def _columns(
+        self, engine: Engine, batch: SeenRows, places: npt.NDArray[np.int64] | None
+    ) -> list[pa.ChunkedArray] | None:
+        """What is selected of some rows; None if the engine is to be asked for these rows alone."""
+        if self.plain is not None:
+            rows = batch.rows(dict.fromkeys(self.plain), places)
+            return [rows.column(name) for name in self.plain]
+        if self.items is None or batch.size > _SHARED_ROWS:
+            return None
+        found: list[pa.ChunkedArray] = []
+        taken = None if places is None else pa.array(places)
+        for item in self.items:
+            value = batch.rows([item], None).column(0) if isinstance(item, str) else item.over(engine, batch)
+            if value is None:
+                return None
+            found.append(value if taken is None else value.take(taken))
+        return found
 
     def values(self, engine: Engine, batch: SeenRows) -> tuple[pa.Table, Moments]:
         """What is selected, under `names`, and the moments of these rows."""
@@ -125,3 +150,14 @@ class Projection:
         name = self.relation
         text = with_relations([f"{name} AS NOT MATERIALIZED (SELECT * FROM {name}_rows)"], self.text)
         return engine.run(text, {f"{name}_rows": rows})
+
+
+def _items(tree: exp.Select) -> tuple[str | Computed, ...] | None:
+    found: list[str | Computed] = []
+    for item in tree.expressions:
+        value = item.unalias().unnest()
+        computed = value.name if isinstance(value, exp.Column) else Computed.of(value)
+        if computed is None:
+            return None
+        found.append(computed)
+    return tuple(found)
