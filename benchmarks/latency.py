@@ -31,7 +31,7 @@ VARIANTS = {
     "a computed value": ("SELECT k, t FROM r [NOW] WHERE k % {count} = {i}", "k"),
     "a column": ("SELECT k, t FROM r [NOW] WHERE s = {i}", "k"),
     "a computed value, and selecting one": ("SELECT k, k * 2 AS x, t FROM r [NOW] WHERE k % {count} = {i}", "k"),
-    "the key of windows": ("SELECT ISTREAM k, t FROM r [s ROWS 2] WHERE s = {i}", "s"),
+    "the key of windows": ("SELECT ISTREAM k, s, t FROM r [s ROWS 2] WHERE s = {i}", "s"),
 }
 BATCH, BATCHES = 200, 50  # rows, and how often a second
 PATIENCE = 120.0
