@@ -58,21 +58,41 @@ def local_settings(master: str) -> dict[str, str]:
 def take_slots(session: SparkSession) -> int:
     """Take slots for the shifts of a pond; how many. At least one is left for others."""
     context = session.sparkContext
-    conf = context.getConf()
-    master = _LOCAL.fullmatch(context.master or "")
-    there = int(master[1]) if master is not None and (master[1] or "").isdigit() else context.defaultParallelism
-    wanted = int(conf.get(SHIFT_SLOTS) or 0) or there - max(1, there // 4)
     with _lock:
         for gone in [known for known in _taken if known is not context]:
             del _taken[gone]
-        count = min(max(1, wanted), there - 1 - _taken.get(context, 0))
+        count = _room(session)
         if count < 1:
             raise EngineError(
-                f"Spark has no slot left for the pond's shifts: there are {there}, and one is kept for queries",
+                f"Spark has no slot left for the pond's shifts: there are {_there(session)}, and one is kept for queries",
                 hint="Give spark_master more cores, such as local[4], or close other ponds of this process.",
             )
         _taken[context] = _taken.get(context, 0) + count
     return count
+
+
+def take_anew(session: SparkSession, count: int) -> int:
+    """How many slots a pond has that took `count` before: as many as if it took them now, so that executors that have come are
+    used, and those that have gone are not waited for. At least one."""
+    context = session.sparkContext
+    with _lock:
+        _taken[context] = _taken.get(context, 0) - count
+        now = max(1, _room(session))
+        _taken[context] += now
+    return now
+
+
+def _room(session: SparkSession) -> int:
+    """How many slots a pond may take now; with the lock."""
+    there = _there(session)
+    wanted = int(session.sparkContext.getConf().get(SHIFT_SLOTS) or 0) or there - max(1, there // 4)
+    return min(max(1, wanted), there - 1 - _taken.get(session.sparkContext, 0))
+
+
+def _there(session: SparkSession) -> int:
+    context = session.sparkContext
+    master = _LOCAL.fullmatch(context.master or "")
+    return int(master[1]) if master is not None and (master[1] or "").isdigit() else int(context.defaultParallelism)
 
 
 def give_back(session: SparkSession, count: int) -> None:

@@ -6,6 +6,7 @@
     to the pond     {"is": "hello", "worker", "millpond"}       who it is; the version of its package
                     {"is": "done", "id", "kind", ...}           with the fields of the result
                     {"is": "failed", "id", "full", "text"}      the task raised an error: the disk is full, or another
+                    {"is": "plan"}                              who plans shifts asks, and is answered {"slots"}; nothing follows
 
 A worker that has a shard since the last tick is sent where the rows are that it has not seen; any other also where the rows are
 that came before, as far as they are still in the log.

@@ -31,12 +31,12 @@ from millpond.durable import make_folder
 from millpond.errors import DiskFull, EngineError, JavaMissing, MillpondError, counted
 from millpond.network.run.task import ShardTask
 from millpond.spark.session import is_live, lost, session_for, spark_message
-from millpond.spark.slots import give_back, take_slots
+from millpond.spark.slots import give_back, take_anew, take_slots
 from millpond.standing.work import MatchTask
 from millpond.table.work import CompactTask, CopyTask
 from millpond.tick.invitation import SERVED, Invitation
 from millpond.tick.task_result import TaskResult, Work
-from millpond.tick.workers import Workers
+from millpond.tick.workers import NoWorker, Workers
 
 _PATIENCE = 600.0  # seconds a tick may take before it counts as failed
 _TRIES = 5
@@ -132,6 +132,7 @@ class Pipeline:
         self._query: Any = None
         self._since = 0.0  # when the query was started
         self._workers: Workers | None = None
+        self._counting = threading.Lock()  # guards `_slots`
         self._slots = 0
         self._archive_at = 0.0  # when to look for what is to be archived
         self.error: MillpondError | None = None  # why the pipeline stopped
@@ -167,6 +168,8 @@ class Pipeline:
         end = time.monotonic() + timeout
         while not self.ready.wait(_LOOK):
             self._check_end()
+            if isinstance(self.problem, NoWorker):  # it goes on trying; who waits is told what to check
+                raise self.problem
             if time.monotonic() > end:
                 raise EngineError(
                     f"the pipeline was not ready within {counted(round(timeout), 'second')}",
@@ -382,7 +385,7 @@ class Pipeline:
         make_folder(self._folder)
         self._slots = take_slots(session)
         host = session.sparkContext.getConf().get("spark.driver.host")
-        self._workers = workers = Workers(host, self._config.driver_bind or host)
+        self._workers = workers = Workers(host, self._config.driver_bind or host, self._slots_now)
         invitation = Invitation(self._folder.name, workers.host, workers.port, workers.secret, _SHIFT, self._slots)
         session.dataSource.register(shift_source(invitation))
         self._query = (
@@ -395,6 +398,16 @@ class Pipeline:
             .trigger(processingTime="0 seconds")
             .start()
         )
+
+    def _slots_now(self) -> int:
+        """How many tasks the next shift has. From a thread of the workers."""
+        with self._counting:
+            if self._slots and is_live(self._session):
+                try:
+                    self._slots = take_anew(self._session, self._slots)
+                except Exception as error:  # the JVM is about to end: that is told elsewhere
+                    _log.info("Spark does not tell its slots: %s", spark_message(error))
+            return max(1, self._slots)
 
     def _wait_for(self, start: _Start) -> None:
         """Wait until Spark has started, or the pipeline is to stop. If it had run before, results came, and they go on coming."""
@@ -426,9 +439,10 @@ class Pipeline:
                 query.stop()
             except Exception as error:  # it has failed already; the reason was told
                 _log.info("the streaming query did not stop: %s", spark_message(error))
-        if self._slots:
-            give_back(self._session, self._slots)
-            self._slots = 0
+        with self._counting:
+            if self._slots:
+                give_back(self._session, self._slots)
+                self._slots = 0
 
 
 def _failure(problem: BaseException | None) -> MillpondError:

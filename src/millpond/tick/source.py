@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from millpond.tick.invitation import Invitation
+from millpond.tick.planning import slots_now
 
 SCHEMA = "worker string, ticks bigint, tasks bigint, rows bigint, results bigint, seconds double"
 _ARROW = pa.schema(
@@ -45,10 +46,10 @@ class ShiftReader(DataSourceStreamReader):
         return {"shift": 0}
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
-        return {"shift": int(start["shift"]) + 1}
+        return {"shift": int(start["shift"]) + 1, "slots": slots_now(self._invitation)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        return [Place(int(end["shift"]), place) for place in range(self._invitation.slots)]
+        return [Place(int(end["shift"]), place) for place in range(int(end["slots"]))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # The processes that plan must not load all that workers need: it takes seconds, and a pond waits for them.

@@ -6,8 +6,8 @@
 A connection that is lost gives its tasks back: others get them at once. A task that has lost three workers is given up with an
 error. What comes from a tick that was left is not wanted any more, and is told apart by its number.
 
-Threads. One accepts connections, one for each connection receives; `run` is called by the pipeline's thread, one tick at a time.
-Each connection has at most two tasks under way, so neither side sends more than the other takes.
+Threads. One accepts connections, one for each connection receives; `run` is called by the pipeline's thread, one tick at a
+time. Each connection has at most two tasks under way, so neither side sends more than the other takes.
 """
 
 from __future__ import annotations
@@ -72,11 +72,17 @@ class _Event:
     place: int = -1  # of the task that was answered, if it is of the tick under way
 
 
-class Workers:
-    """`secret` is what workers must know; they connect to `host` and `port`."""
+class NoWorker(EngineError):
+    """Spark runs, and none of its tasks has reached this process."""
 
-    def __init__(self, host: str, bind: str) -> None:
+
+class Workers:
+    """`secret` is what workers must know; they connect to `host` and `port`. `slots` tells how many tasks the next shift has,
+    to the process of Spark that plans it."""
+
+    def __init__(self, host: str, bind: str, slots: Callable[[], int] = lambda: 1) -> None:
         self.host = host
+        self._slots = slots
         self.secret = secrets.token_bytes(32)
         self._name = secrets.token_hex(4)
         self._listener = socket.create_server((bind, 0), backlog=128)
@@ -125,6 +131,9 @@ class Workers:
                     return
                 self._channels.add(channel)
             head, _ = channel.receive()
+            if head["is"] == "plan":
+                channel.send({"slots": self._slots()})
+                return
             if head["millpond"] != package_version():
                 raise WireError(
                     f"a worker has millpond {head['millpond'] or 'from a source tree'}, this process "
@@ -199,10 +208,10 @@ class Workers:
                 tick.take(event)
         return [tick.results[place] for place in range(len(tasks))]
 
-    def absent(self, patience: float) -> EngineError:
+    def absent(self, patience: float) -> NoWorker:
         """No worker is there."""
         told = f" The last that tried was refused: {self.refused}." if self.refused is not None else ""
-        return EngineError(
+        return NoWorker(
             f"no worker of Spark has connected within {counted(round(patience), 'second')}",
             detail=f"Spark runs, but none of its executors has begun a task that reached {self.host}:{self.port}.{told}",
             hint="Check that the cluster has free cores, that executors can reach that address (settings driver_host and "

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millpond.errors import EngineError
-from millpond.spark.slots import SHIFT_SLOTS, give_back, local_settings, take_slots
+from millpond.spark.slots import SHIFT_SLOTS, give_back, local_settings, take_anew, take_slots
 
 
 def session(master: str, parallelism: int, shift: int | None = None) -> Any:
@@ -61,3 +61,21 @@ def test_on_a_cluster_a_quarter_is_left() -> None:
 
 def test_a_session_that_somebody_else_made() -> None:
     assert take_slots(session("local[4]", 4)) == 3
+
+
+def test_executors_that_come_are_used_and_those_that_go_are_not_waited_for() -> None:
+    spark = session("spark://host:7077", 2)
+    first, second = take_slots(spark), 0
+    assert first == 1
+    spark.sparkContext.defaultParallelism = 16
+    first = take_anew(spark, first)
+    assert first == 12
+    second = take_slots(spark)
+    assert second == 3
+    spark.sparkContext.defaultParallelism = 8
+    assert take_anew(spark, first) == 4
+    assert take_anew(spark, 4) == 4
+    spark.sparkContext.defaultParallelism = 1
+    assert take_anew(spark, 4) == 1
+    steady = local(2)
+    assert take_anew(steady, take_slots(steady)) == 2

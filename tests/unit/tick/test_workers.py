@@ -21,6 +21,7 @@ from millpond.table.work import CompactTask
 from millpond.tick import shift
 from millpond.tick.invitation import Invitation
 from millpond.tick.messages import encode_result
+from millpond.tick.planning import slots_now
 from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult
 from millpond.tick.wire import Channel, connect
 from millpond.tick.workers import Workers, package_version
@@ -253,3 +254,21 @@ def test_a_task_that_fails_is_told(workers: Workers, tmp_path: Path, monkeypatch
         workers.run([compact("x")], fine, SOON)
     workers.close()
     serving.join()
+
+
+def test_the_process_that_plans_is_told_how_many_tasks_a_shift_has() -> None:
+    told = [5, 3]
+
+    def slots() -> int:
+        if told:
+            return told.pop()
+        raise OSError("nobody knows")
+
+    workers = Workers("127.0.0.1", "127.0.0.1", slots)
+    invitation = Invitation("run", workers.host, workers.port, workers.secret, 60.0, 2)
+    try:
+        assert [slots_now(invitation) for _ in range(3)] == [3, 5, 2], "as at first when there is no answer"
+        assert workers.present() == []
+    finally:
+        workers.close()
+    assert slots_now(invitation) == 2
