@@ -53,7 +53,9 @@ def check_kept(use: Use, at: int, watermark: int | None, snapshot: Snapshot | No
     since = snapshot.since if snapshot is not None else None
     if since is None and table.history is not None and watermark is not None:
         since = watermark - table.unit.count(table.history)
-        if use.window is not None and use.window.rows is not None:  # it reaches back as far as rows are kept: look how far
+        if (
+            use.window is not None and use.window.rows is not None
+        ):  # it reaches back as far as rows are kept: look how far
             if snapshot is not None and snapshot.has_all and table.time_column != INSTANT:
                 return
             since = kept_since(watermark, table.history, table.unit)
