@@ -122,3 +122,6 @@ SELECT count(*) AS a FROM posreports GROUP BY CUBE (lane, seg IS NULL);
 SELECT count(*) AS a FROM posreports GROUP BY ROLLUP (lane > 1 AND dir = 0, seg NOT IN (1, 2), spd NOT BETWEEN 10 AND 50, NOT lane = 1, seg IS DISTINCT FROM 3);
 -- conditions in lists of grouping sets
 SELECT count(*) AS a FROM posreports GROUP BY GROUPING SETS ((lane, seg NOT IN (1)), seg NOT IN (1), ());
+-- constants that are computed, as keys of grouping sets
+-- on: spark
+SELECT count(*) AS a, max(spd) AS b FROM posreports GROUP BY GROUPING SETS ((), (~ CAST(3 AS BIGINT)));
