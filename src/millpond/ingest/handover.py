@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ FOLDER = "incoming"
 SOURCE = "spark"  # of rejected rows
 _FRAME_ROWS = 1_000_000  # rows that are taken at once; a batch of no more than that appears as a whole
 _FRAME_BYTES = 256 << 20
-_ABANDONED = 86_400.0  # seconds after which what belongs to no request is deleted
+_ABANDONED = 7 * 86_400.0  # seconds after which what belongs to no request is deleted
 _COUNTS = ("accepted", "late", "ahead", "malformed")
 
 
@@ -79,10 +79,14 @@ class Incoming:
                 path.unlink(missing_ok=True)
                 raise
 
-    def drop_parts(self, names: tuple[str, ...]) -> None:
-        """Delete parts that no request names."""
+    def drop_parts(self, names: Iterable[str]) -> None:
+        """Delete parts that are not wanted any more."""
         for name in names:
             (self._parts / name).unlink(missing_ok=True)
+
+    def give_up(self, names: Iterable[str]) -> None:
+        """Delete parts of a write that has failed. If it failed after it was handed over, it is to be taken all the same."""
+        self.drop_parts(set(names) - self._named())
 
     def hand_over(self, request: Request) -> None:
         """Ask for rows to be taken. If they were asked for before, that request is as good: it is tried again."""
@@ -114,12 +118,15 @@ class Incoming:
         found = [path for path in self.folder.glob("*.request") if path.stem not in told]
         return [path.stem for path in sorted(found, key=_age)]
 
-    def take(self, id: str, intake_of: Callable[[str], Intake]) -> None:
-        """Take what a request asks for, and tell. `intake_of` finds the table in a folder; an error of it is told, too."""
+    def take(self, id: str, intake_of: Callable[[str], Intake], ended: Callable[[], bool] = lambda: False) -> None:
+        """Take what a request asks for, and tell. `intake_of` finds the table in a folder; an error of it is told, too. If the
+        pond has `ended` meanwhile, nothing is told: the request waits for the next process that writes it."""
         try:
             request = self._read(id)
             outcome: Mapping[str, Any] = self._taken(request, intake_of(request.table))
         except MillpondError as error:
+            if ended():
+                return
             write_sealed(self._outcome(id), {"error": error.primary, "detail": error.detail, "hint": error.hint})
             return
         except (pa.ArrowException, TypeError, ValueError) as error:  # rows of a kind that nobody thought of
@@ -169,14 +176,19 @@ class Incoming:
         """Delete what a crash left: parts of no request, and outcomes that nobody came for. `now` in seconds since 1970."""
         if not self.folder.is_dir():
             return
-        named: set[str] = set()
-        for path in self.folder.glob("*.request"):
-            with contextlib.suppress(MillpondError):
-                named.update(self._read(path.stem).parts)
+        named = self._named()
         old = [*self.folder.glob("*.outcome"), *(p for p in self._parts.glob("*.arrow") if p.name not in named)]
         for path in old:
             if now - _age(path) > _ABANDONED and not self._request(path.stem).exists():
                 path.unlink(missing_ok=True)
+
+    def _named(self) -> set[str]:
+        """The parts that requests name."""
+        named: set[str] = set()
+        for path in self.folder.glob("*.request"):
+            with contextlib.suppress(MillpondError):
+                named.update(self._read(path.stem).parts)
+        return named
 
     def _read(self, id: str) -> Request:
         try:

@@ -73,9 +73,9 @@ class _Target:
                 file.write_batch(batch)
         return Written(name, query)
 
-    def drop(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """The write has failed: nothing of it is handed over."""
-        Incoming(Path(self._options.pond)).drop_parts(_parts(messages))
+    def give_up(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """The write has failed, perhaps after it was handed over."""
+        Incoming(Path(self._options.pond)).give_up(_parts(messages))
 
     def hand_over(self, id: str, key: str, batch: int | None, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Return when the rows are durable in the table."""
@@ -95,7 +95,7 @@ class TableWriter(DataSourceArrowWriter):
         self._target.hand_over(uuid.uuid4().hex, _JOBS, None, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._target.drop(messages)
+        self._target.give_up(messages)
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -117,7 +117,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._target.hand_over(f"{query}-{batchId}", f"{_JOBS}:{query}", batchId, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        self._target.drop(messages)
+        self._target.give_up(messages)
 
 
 def _parts(messages: Sequence[WriterCommitMessage | None]) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class IncomingRows:
         for id in self._incoming.waiting():
             if self._closed.is_set():
                 return
-            self._incoming.take(id, self._intake_in)
+            self._incoming.take(id, self._intake_in, self._closed.is_set)
 
     def _intake_in(self, folder: str) -> Intake:
         for table in self._workspace.catalog.streaming.values():

@@ -126,6 +126,18 @@ def test_an_error_is_told_and_the_same_request_is_tried_again(db: Pond) -> None:
     assert "was dropped" in str(told)
 
 
+def test_a_write_that_fails_after_it_was_handed_over_is_taken_all_the_same(db: Pond) -> None:
+    incoming = Incoming(db.folder)
+    request = hand_over(db, 0, [[1, 2]])
+    with incoming.new_part(SCHEMA) as (name, _):
+        pass
+    incoming.give_up([*request.parts, name])
+    assert not (incoming.folder / "parts" / name).exists()
+    incoming.take(request.id, lambda folder: db._workspace.intake("nowhere"), lambda: True)
+    assert incoming.outcome(request.id) is None, "the pond was closed meanwhile"
+    assert [o["accepted"] for o in take(db)] == [2]
+
+
 def test_the_owner_takes_what_comes_and_what_waits(db: Pond) -> None:
     request = hand_over(db, 0, [[1, 2]])
     db.close()
