@@ -1088,3 +1088,8 @@ SELECT CAST(since AS STRING) FROM owners;
 -- cast(since + 1 as string), year(since + 1) from owners
 -- on: spark
 SELECT CAST(since + 1 AS STRING), year(since + 1) FROM owners;
+-- using behind a semi join
+-- on: spark
+SELECT t, name FROM (SELECT t, seg, vid FROM posreports) p LEFT SEMI JOIN owners USING (vid) JOIN criticalsegs USING (seg);
+-- a star behind a semi join
+SELECT p.* FROM (SELECT t, lane, vid FROM posreports) p LEFT SEMI JOIN owners o USING (vid);

@@ -68,10 +68,6 @@ SELECT o.*, p.seg FROM (SELECT t, vid, seg FROM posreports WHERE t < 40) p RIGHT
 SELECT c.*, p.* FROM (SELECT t, seg FROM posreports WHERE t < 40) p FULL JOIN criticalsegs c USING (seg);
 -- a star beside a natural join, with EXCEPT
 SELECT p.* EXCEPT (t) FROM (SELECT t, seg, vid FROM posreports WHERE t < 100) p NATURAL JOIN criticalsegs;
--- a star behind a semi join
-SELECT p.* FROM (SELECT t, lane, vid FROM posreports) p LEFT SEMI JOIN owners o USING (vid);
--- using behind a semi join
-SELECT t, name FROM (SELECT t, seg, vid FROM posreports) p LEFT SEMI JOIN owners USING (vid) JOIN criticalsegs USING (seg);
 -- pivot of a cte
 -- on: spark
 WITH p AS (SELECT lane, seg, spd FROM posreports) SELECT * FROM p PIVOT (max(spd) FOR lane IN (0, 1));

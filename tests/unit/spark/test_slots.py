@@ -29,8 +29,11 @@ def local(cores: int) -> Any:
 
 def test_local_mode_has_more_slots_than_cores() -> None:
     assert local_settings("local[2]") == {
-        "spark.master": "local[6,4]", "spark.default.parallelism": "2", SHIFT_SLOTS: "2",
-    }  # fmt: skip
+        "spark.master": "local[6,4]",
+        "spark.default.parallelism": "2",
+        SHIFT_SLOTS: "2",
+        "spark.executor.heartbeat.maxFailures": str(2**31 - 1),
+    }
     cores = os.cpu_count() or 1
     assert local_settings("local[*]")["spark.master"] == f"local[{2 * cores + 2},4]"
     assert local_settings("local[*, 9]")["spark.master"] == f"local[{2 * cores + 2},9]"

@@ -234,9 +234,9 @@ END = "but found the end of the statement"
          'Hint: Did you mean "QUERY"?'),
         ("CREATE CONTINUOUS QUERY", "", f"expected a query name, {END}"),
         ("CREATE STREAMING VIEW 5", "5", "expected a view name, but found number 5"),
-        (Q, "", f"expected RANGE, FROM or AS after the query's name, {END}"),
-        (f"{Q} SELECT a", "SELECT", 'expected RANGE, FROM or AS after the query\'s name, but found "SELECT"'),
-        (f"{Q} RANG INTERVAL 5 AS", "RANG", 'expected RANGE, FROM or AS after the query\'s name, but found "RANG"|'
+        (Q, "", f"expected RANGE, FROM, OVERLOAD or AS after the query's name, {END}"),
+        (f"{Q} SELECT a", "SELECT", 'expected RANGE, FROM, OVERLOAD or AS after the query\'s name, but found "SELECT"'),
+        (f"{Q} RANG INTERVAL 5 AS", "RANG", 'expected RANGE, FROM, OVERLOAD or AS after the query\'s name, but found "RANG"|'
          'Hint: Did you mean "RANGE"?'),
         (f"{Q} RANGE 5 AS", "5", "expected INTERVAL, but found number 5"),
         (f"{Q} RANGE INTERVAL 0 AS", "INTERVAL 0", "results cannot be kept for 0 seconds|"
@@ -269,7 +269,7 @@ END = "but found the end of the statement"
         ("ALTER CONTINUOUS q", "q", 'expected QUERY after ALTER CONTINUOUS, but found "q"'),
         ("ALTER CONTINUOUS QUERY q", "", f"expected SET after the query's name, {END}"),
         ("ALTER STREAMING VIEW v ADD", "ADD", 'expected SET after the view\'s name, but found "ADD"'),
-        (f"{A} WINDO", "WINDO", 'expected WINDOW, SAMPLE or RANGE after SET, but found "WINDO"|'
+        (f"{A} WINDO", "WINDO", 'expected WINDOW, SAMPLE, RANGE or OVERLOAD after SET, but found "WINDO"|'
          'Hint: Did you mean "WINDOW"?'),
         (f"{A} WINDOW s = [NOW]", "s = [NOW]", 'expected OF after WINDOW, but found "s"'),
         (f"{A} WINDOW OF s [NOW]", "[", 'expected "=" after the table\'s name, but found "["'),
