@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ from millpond.query.interrupt import interruptible
 from millpond.query.limits import collect, limit_error, limit_memory, query_memory
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, FILE, as_now, piece_groups, through_window, united
+from millpond.query.yielding import yielding
 from millpond.schema import SEQ, DataType, Schema, with_seq
 from millpond.sql.translate import NotOnDuckDB, configure, needs_spark
 from millpond.table.block import GROUP_ROWS, file_crc
@@ -70,12 +71,18 @@ def confine(connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -
         connection.execute(f"SET GLOBAL {setting}").fetchall()
 
 
+def _at_once(work: Callable[[], Any]) -> Any:
+    return work()
+
+
 class Local(ProcessBound):
     """The embedded DuckDB of a pond. Safe to use from several threads."""
 
-    def __init__(self, folder: Path | None = None, *, memory: int = 0) -> None:
-        """`folder` is the pond's: no other files can be read. `memory` is the setting query_memory."""
-        self._connection = duckdb.connect(":memory:")
+    def __init__(self, folder: Path | None = None, *, memory: int = 0, beside: Local | None = None) -> None:
+        """`folder` is the pond's: no other files can be read. `memory` is the setting query_memory. One that is
+        `beside` that of the questions yields to ticks."""
+        self._apart: Callable[[Callable[[], Any]], Any] = yielding if beside is not None else _at_once
+        self._connection: duckdb.DuckDBPyConnection = self._apart(lambda: duckdb.connect(":memory:"))
         configure(self._connection)
         self.memory = query_memory(memory)
         limit_memory(self._connection, self.memory)
@@ -84,7 +91,7 @@ class Local(ProcessBound):
         # A variable of the caller's must never be taken for a table.
         self._connection.execute("SET GLOBAL python_enable_replacements = false").fetchall()
         self._lock = threading.Lock()
-        self._checked: set[Path] = set()
+        self._checked: set[Path] = set() if beside is None else beside._checked
         self._functions: set[str] = set()
         self.reader: Reader | None = None  # what a table function that asks for the pond gets
         # DuckDB complains at the end of the process about functions in a connection that was not closed.
@@ -101,7 +108,10 @@ class Local(ProcessBound):
     ) -> Answer:
         """Answer a planned query. `deadline` can end it; a result of more than `most` bytes is an error."""
         cursor = self._cursor(plan.bound.functions)
-        return interruptible(lambda: self._run(cursor, plan, profile, deadline, most), cursor.interrupt)
+        found: Answer = interruptible(
+            lambda: self._apart(lambda: self._run(cursor, plan, profile, deadline, most)), cursor.interrupt
+        )
+        return found
 
     def _run(
         self,

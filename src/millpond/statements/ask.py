@@ -29,6 +29,7 @@ from millpond.statements import reduced
 from millpond.system.registry import SystemShelf, system_tables
 
 if TYPE_CHECKING:
+    from millpond.query.local import Local
     from millpond.workspace.workspace import Workspace
 
 
@@ -84,18 +85,20 @@ def while_it_is_there(workspace: Workspace, bound: Bound) -> Iterator[None]:
         raise
 
 
-def ask(workspace: Workspace, plan: Plan) -> pa.Table:
+def ask(workspace: Workspace, plan: Plan, local: Local | None = None) -> pa.Table:
+    """The rows of an answer; with `local`, by that embedded engine."""
     with while_it_is_there(workspace, plan.bound):
-        rows = _locally(workspace, plan) if plan.engine == "duckdb" else _on_spark(workspace, plan)
+        here = local or workspace.local
+        rows = _locally(workspace, plan, here) if plan.engine == "duckdb" else _on_spark(workspace, plan)
     names = plan.bound.names
     if plan.engine == "spark" and plan.bound.text is not None and plan.bound.shows_names:
         return rows  # Spark named its columns itself
     return rows.rename_columns(list(names)) if rows.num_columns == len(names) else rows
 
 
-def _locally(workspace: Workspace, plan: Plan) -> pa.Table:
+def _locally(workspace: Workspace, plan: Plan, local: Local) -> pa.Table:
     try:
-        return workspace.local.run(plan, deadline=deadline_of(workspace), most=workspace.local.memory).rows
+        return local.run(plan, deadline=deadline_of(workspace), most=local.memory).rows
     except NotOnDuckDB as refusal:  # it met a value on which the engines would differ
         if workspace.config.engine == "duckdb":
             raise EngineError(

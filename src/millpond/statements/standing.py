@@ -261,7 +261,7 @@ def _cover(
     )
     bound = bind(tree, serving.catalog, query.text, check=deadline_of(workspace).check)
     plan = make_plan(bound, prefixes, engine="duckdb", large_rows=workspace.config.large_rows)
-    found = ask(workspace, plan)
+    found = ask(workspace, plan, workspace.background)
     if found.num_rows > _MOST_COVERED:
         table.not_covered(entry, low)
         return False

@@ -64,6 +64,7 @@ class Workspace(ProcessBound):
         self._catalog_seen = catalog_file.identity(self.folder)  # taken before it is read
         self.catalog = catalog_file.load(self.folder)
         self.local = Local(self.folder, memory=config.query_memory)
+        self._background: Local | None = None
         self._lock = WriterLock(self.folder)
         self.tables = OpenTables(
             self.folder, config, clock, lambda: self.catalog, lambda: self._lock.held, self._make_room, self.wake
@@ -179,11 +180,14 @@ class Workspace(ProcessBound):
             finally:
                 self.round.release()
             self.local.close()
+            if self._background is not None:
+                self._background.close()
         finally:
             self._lock.release()
             self._owned = False
         # Spark's callback threads outlive us; they must not keep the embedded DuckDB alive into interpreter exit.
         self._pipeline = None
+        self._background = None
         del self.local
 
     # -- definitions ------------------------------------------------------------------------------------------------
@@ -275,6 +279,17 @@ class Workspace(ProcessBound):
         if pipeline is None or not pipeline.alive:
             return 0.0
         return load_of(list(pipeline.durations)[-RECENT:], self.config.tick.total_seconds())
+
+    @property
+    def background(self) -> Local:
+        """The embedded engine for what must not hold up ticks; the one for questions, if no pipeline runs."""
+        if self._pipeline is None:
+            return self.local
+        with self.work:
+            self.check_open()
+            if self._background is None:
+                self._background = Local(self.folder, memory=self.config.query_memory, beside=self.local)
+            return self._background
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 
