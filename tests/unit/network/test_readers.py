@@ -172,6 +172,28 @@ def test_a_window_by_rows_forgot_old_rows_after_a_restart_only(tmp_path: Path, s
     ]
 
 
+def test_a_query_did_not_notice_that_its_table_keeps_rows_longer_or_less_long(tmp_path: Path) -> None:
+    found = compare(
+        tmp_path,
+        KEYED,
+        "CREATE CONTINUOUS QUERY q RANGE UNBOUNDED AS SELECT v FROM p [ROWS 3] SAMPLE REALTIME",
+        "CREATE STREAMING VIEW seen RANGE INTERVAL '20' SECOND AS SELECT v FROM p [NOW] SAMPLE REALTIME",
+        "CREATE CONTINUOUS QUERY s RANGE UNBOUNDED AS SELECT v FROM seen [ROWS 3] SAMPLE REALTIME",
+        life=[
+            keyed((1, 1), (1, 10), (1, 11)),
+            lambda db: db.sql("ALTER STREAMING TABLE p SET RANGE INTERVAL '5' SECOND"),
+            keyed((1, 15), (1, 16)),
+            lambda db: db.sql("ALTER STREAMING VIEW seen SET RANGE INTERVAL '3' SECOND"),
+            keyed((1, 20), (1, 21)),
+            lambda db: db.advance("p", 22),
+        ],
+        view="seen",
+    )
+    at = {t: sorted(r[0] for r in found[0] if r[1] == t) for t in (11, 16, 21)}
+    assert at == {11: [10, 11], 16: [11, 15, 16], 21: [16, 20, 21]}
+    assert sorted(r[0] for r in found[1] if r[1] == 21) == [20, 21]
+
+
 def test_a_one_time_window_by_rows_holds_no_row_older_than_its_table_keeps(tmp_path: Path) -> None:
     query = "SELECT k, v FROM p [k ROWS 2] ORDER BY v"
     with opened(tmp_path) as db:

@@ -181,6 +181,8 @@ def _back(times: Ints, interval: int) -> Ints:
 def _reaching(times: Ints, low: Ints, end: Ints, least: Ints) -> Ints:
     """Of each run of rows from `low` up to `end`, which is in order of time, the first that is not earlier than `least`; what
     follows its end if there is none."""
+    if not len(times) or times.min() >= least.max(initial=_LEAST):
+        return low
     low, high = low.copy(), np.maximum(end + 1, low)
     while (open_ := low < high).any():
         middle = (low + high) // 2

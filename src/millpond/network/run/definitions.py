@@ -36,7 +36,7 @@ from millpond.network.run.last_sent import LastSentResults, is_unsettled
 from millpond.network.run.moved import MovedQueries
 from millpond.network.run.placement import place, shard_table
 from millpond.network.run.state import Seen, State
-from millpond.network.run.steps import Step, chosen_start, have_other_columns, new_run
+from millpond.network.run.steps import Step, chosen_start, holds_other_rows, new_run
 from millpond.network.state.backfill import Past
 from millpond.network.strategies.base import spark_decides
 from millpond.network.strategies.parts.one_time import result_columns
@@ -177,8 +177,8 @@ class RunningQueries:
             catalog = self._host.catalog
             if self.in_sync:
                 return
-            if self._synced is not None and have_other_columns(self._synced, catalog):
-                self.start_over()  # windows hold rows without the new column
+            if self._synced is not None and holds_other_rows(self._synced, catalog):
+                self.start_over()
             if self.whole is None:
                 if not catalog.queries:
                     self._synced = catalog

@@ -42,12 +42,18 @@ class Step:
         )
 
 
-def have_other_columns(before: Catalog, after: Catalog) -> bool:
-    """Whether streams have other columns in one catalog than in the other: streaming tables, or queries that are in both."""
+def holds_other_rows(before: Catalog, after: Catalog) -> bool:
+    """Whether windows do not hold what they should any more: rows of a table or of a query that is in both catalogs have other
+    columns, or a stream that is read keeps its rows longer, or less long."""
     tables = [{t.folder: t.columns for t in catalog.streaming.values()} for catalog in (before, after)]
     queries = [{q.folder: q.columns for q in catalog.queries.values()} for catalog in (before, after)]
     both = queries[0].keys() & queries[1].keys()
-    return tables[0] != tables[1] or any(queries[0][folder] != queries[1][folder] for folder in both)
+    if tables[0] != tables[1] or any(queries[0][folder] != queries[1][folder] for folder in both):
+        return True
+    kept = {t.folder: t.history for t in before.streaming.values()}
+    kept |= {q.folder: q.history for q in before.queries.values()}
+    read = [after.relation(name) for name in {name for query in after.queries.values() for name in query.reads}]
+    return any(isinstance(t, StreamingTable) and kept.get(t.folder, t.history) != t.history for t in read)
 
 
 def chosen_start(prepared: Prepared, frontier: int) -> int | None:

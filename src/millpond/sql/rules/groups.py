@@ -106,6 +106,6 @@ def _key(node: exp.Expression, tr: Translator) -> str:
     if isinstance(node, exp.Tuple):
         raise NotOnDuckDB("grouping by several columns at once is only proved on Spark")
     value = tr.value(node)
-    if value.is_constant or node.find(exp.Column) is None:  # DuckDB would take a number for a position
+    if value.is_constant or node.find(exp.Column, exp.AggFunc) is None:  # DuckDB would take a number for a position
         raise NotOnDuckDB("grouping by a constant is only proved on Spark")
     return value.sql
