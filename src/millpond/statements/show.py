@@ -32,7 +32,8 @@ class Shown:
 
 _TABLES = ("name", "kind", "rows", "watermark", "range", "lateness", "rejected")
 _QUERIES = (
-    "name", "state", "sample", "stream_operator", "sent", "last_instant", "frontier", "problem", "evaluating_since", "sql",
+    "name", "state", "sample", "stream_operator", "sent", "last_instant", "frontier", "problem", "evaluating_since",
+    "leaves_out", "leaves_out_since", "sql",
 )  # fmt: skip
 SHOWN = {
     "tables": Shown("tables", _TABLES),

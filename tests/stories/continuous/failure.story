@@ -22,8 +22,8 @@ changes other
 + 3 | 3
 
 ? SHOW CONTINUOUS QUERIES
-q | failed | realtime | rstream | 1 | 1 | 2 | the query failed: division by zero | NULL | SELECT v, 60 / v AS share FROM r [NOW]
-other | running | realtime | rstream | 3 | 3 | 4 | NULL | NULL | SELECT v FROM r [NOW]
+q | failed | realtime | rstream | 1 | 1 | 2 | the query failed: division by zero | NULL | NULL | NULL | SELECT v, 60 / v AS share FROM r [NOW]
+other | running | realtime | rstream | 3 | 3 | 4 | NULL | NULL | NULL | NULL | SELECT v FROM r [NOW]
 
 feed r
 4 | 4

@@ -9,9 +9,9 @@ skip one-shard: EXPLAIN tells how the work is split, and here it is not
       JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg SAMPLE REALTIME
 > CREATE CONTINUOUS QUERY gone AS SELECT DSTREAM seg FROM cars [NOW] SAMPLE INTERVAL 20
 ? SHOW CONTINUOUS QUERIES
-: name | state | sample | stream_operator | sent | last_instant | frontier | problem | evaluating_since | sql
-warned | running | realtime | istream | 0 | NULL | NULL | NULL | NULL | SELECT x.vid, n.name FROM r [vid ROWS 2 WITHIN INTERVAL '1' MINUTE] x JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg
-gone | running | 20 seconds | dstream | 0 | NULL | NULL | NULL | NULL | SELECT seg FROM cars [NOW]
+: name | state | sample | stream_operator | sent | last_instant | frontier | problem | evaluating_since | leaves_out | leaves_out_since | sql
+warned | running | realtime | istream | 0 | NULL | NULL | NULL | NULL | NULL | NULL | SELECT x.vid, n.name FROM r [vid ROWS 2 WITHIN INTERVAL '1' MINUTE] x JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg
+gone | running | 20 seconds | dstream | 0 | NULL | NULL | NULL | NULL | NULL | NULL | SELECT seg FROM cars [NOW]
 
 feed r
 1 | 10 | 8
@@ -20,11 +20,11 @@ feed r
 2 | 11 | 26
 tick
 ? SHOW CONTINUOUS QUERIES
-warned | running | realtime | istream | 0 | NULL | NULL | NULL | NULL | SELECT x.vid, n.name FROM r [vid ROWS 2 WITHIN INTERVAL '1' MINUTE] x JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg
-gone | running | 20 seconds | dstream | 0 | 20 | 21 | NULL | NULL | SELECT seg FROM cars [NOW]
+warned | running | realtime | istream | 0 | NULL | NULL | NULL | NULL | NULL | NULL | SELECT x.vid, n.name FROM r [vid ROWS 2 WITHIN INTERVAL '1' MINUTE] x JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg
+gone | running | 20 seconds | dstream | 0 | 20 | 21 | NULL | NULL | NULL | NULL | SELECT seg FROM cars [NOW]
 
 ? SHOW STREAMING VIEWS
-cars | running | 10 seconds | rstream | 2 | 20 | 21 | NULL | NULL | SELECT seg, COUNT(*) AS n FROM r [INTERVAL 10] GROUP BY seg
+cars | running | 10 seconds | rstream | 2 | 20 | 21 | NULL | NULL | NULL | NULL | SELECT seg, COUNT(*) AS n FROM r [INTERVAL 10] GROUP BY seg
 
 ? EXPLAIN STREAMING VIEW cars
 evaluated every 10 seconds; sends the whole result (RSTREAM); keeps those of the last 1 minute
@@ -70,8 +70,8 @@ evaluated whole, instant by instant
 paused
 
 ? SHOW CONTINUOUS QUERIES
-warned | running | realtime | istream | 0 | NULL | NULL | NULL | NULL | SELECT x.vid, n.name FROM r [vid ROWS 2 WITHIN INTERVAL '1' MINUTE] x JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg
-gone | paused | 20 seconds | dstream | 0 | 20 | 21 | NULL | NULL | SELECT seg FROM cars [NOW]
+warned | running | realtime | istream | 0 | NULL | NULL | NULL | NULL | NULL | NULL | SELECT x.vid, n.name FROM r [vid ROWS 2 WITHIN INTERVAL '1' MINUTE] x JOIN alarms [ROWS 3] ON x.seg = alarms.seg JOIN names n ON n.seg = x.seg
+gone | paused | 20 seconds | dstream | 0 | 20 | 21 | NULL | NULL | NULL | NULL | SELECT seg FROM cars [NOW]
 
 ? DESCRIBE cars
 seg | INT | ''
