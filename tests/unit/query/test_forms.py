@@ -140,7 +140,10 @@ def test_names_never_show_relations_of_our_own(pond: millpond.Pond) -> None:
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
-        ("SELECT k FROM n FULL JOIN m USING (k) FULL JOIN e USING (k)", "USING behind a right, full, semi or anti join"),
+        (
+            "SELECT k FROM n FULL JOIN m USING (k) FULL JOIN e USING (k)",
+            "USING behind a right, full, semi or anti join",
+        ),
         ("SELECT x + k FROM n GROUP BY k + x", "spelled otherwise"),
         ("SELECT 1 FROM n GROUP BY GROUPING SETS ((k + x), (x + k), (x))", "keys that may be alike"),
         ("SELECT grouping(k) FROM n GROUP BY k", "such a grouping"),
