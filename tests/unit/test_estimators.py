@@ -65,8 +65,9 @@ def covered(trials: int, share: float, thinned: bool, groups: int = 1) -> dict[t
             for group in range(groups):
                 wanted = int((match & (group == GROUP)).sum()) if groups > 1 else int(match.sum())
                 hits.setdefault(("count", "", part), []).append(bool(found.low[group] <= wanted <= found.high[group]))
-    # Where a group has hardly ever enough rows for bounds, those few answers tell nothing about their rate.
-    return {key: 100 * float(np.mean(held)) for key, held in hits.items() if len(held) > trials * groups / 2}
+    # Where groups have hardly ever enough rows for bounds, those few answers tell nothing about their rate.
+    least = trials * groups / 2 if groups > 1 else 0
+    return {key: 100 * float(np.mean(held)) for key, held in hits.items() if len(held) > least}
 
 
 @pytest.mark.parametrize("thinned", [False, True], ids=["blocks", "row by row"])
