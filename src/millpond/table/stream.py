@@ -54,8 +54,14 @@ class Prefix:
 
 
 class StreamTable:
-    def __init__(self, pond: Path, table: StreamingTable, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    """With `shard`, of the rows in the log only those of this shard are read, and no rejected ones: for a worker, which has
+    no use for others. Such a table is only read."""
+
+    def __init__(
+        self, pond: Path, table: StreamingTable, *, segment_bytes: int = SEGMENT_BYTES, shard: int | None = None
+    ) -> None:
         self.definition = table
+        self._shard = shard
         self.folder = pond / "tables" / table.folder
         self.lock = threading.RLock()
         self.consumed: int | None = None  # rows from here on are still wanted in memory by the continuous queries
@@ -206,7 +212,7 @@ class StreamTable:
         needed = frame.end > self.rows.tail.start, frame.end_rejected > self.rejected.tail.start
         try:
             for section in frame.sections:
-                if needed[section.kind]:
+                if needed[section.kind] and self._shard in (None, section.shard if section.kind == ROWS else None):
                     (bad if section.kind == REJECTED else own).append(self._reader.read(frame.path, section))
         except FileNotFoundError:  # archived and deleted while we read: the next version holds its rows
             own, bad = [], []

@@ -10,15 +10,19 @@ from typing import Any
 import pytest
 
 import millpond
+from millpond.arrow import arrow_schema
+from millpond.ingest.shards import shard_numbers
 from millpond.network.run import worker as shards
 from millpond.network.run.shard_definitions import ShardDefinitions
 from millpond.network.run.task import ShardTask
 from millpond.network.run.tick_plan import TickPlan
 from millpond.network.run.worker import run_task
-from millpond.network.state.shard_history import FolderTables, ShardPast
+from millpond.network.state.shard_history import ShardPast
 from millpond.pond import Pond
 from millpond.query.binding.uses import Use
 from millpond.query.shelf import TableShelf
+from millpond.schema import with_seq
+from millpond.table.store import tail_table
 from millpond.tick.messages import decode_task, encode_task
 
 QUERIES = """
@@ -186,9 +190,7 @@ def test_history_of_a_shard_reads_the_files_of_that_shard_only(db: Pond) -> None
             db.archive()
     shards_of_p = [ShardPast(db.folder, db._workspace.catalog, "p", shard) for shard in range(2)]
     everything = ShardPast(db.folder, db._workspace.catalog, "p", 0)
-    everything._shelf = TableShelf(
-        FolderTables(db.folder, db._workspace.catalog)
-    )  # reads all files and filters afterwards
+    everything._shelf = TableShelf(db._workspace)  # reads all rows and filters afterwards
     assert shards_of_p[0].rows("p", None, 9).equals(everything.rows("p", None, 9))
     found = [row for past in shards_of_p for row in past.rows("p", 1, 5).to_pylist()]
     assert sorted(row["_seq"] for row in found) == [
@@ -200,6 +202,8 @@ def test_history_of_a_shard_reads_the_files_of_that_shard_only(db: Pond) -> None
         assert snapshot is not None
         assert {file.shard for file in snapshot.version.files.values()} == {shard}
         assert 0 < snapshot.version.rows < 8 * 5
+        tail = tail_table(snapshot.blocks, arrow_schema(with_seq(use.columns))).combine_chunks().to_batches()[0]
+        assert set(shard_numbers(tail, use.table.shard_by, 2)) == {shard}  # type: ignore[union-attr]
         past.close()
     everything.close()
 

@@ -23,17 +23,20 @@ from millpond.table.stream import StreamTable
 
 class FolderTables:
     """The tables of a pond's folder, opened to be read. Tails stay as they were when opened, until `close`; standard tables are
-    always as they are now."""
+    always as they are now. The tail of `table` is that of one shard."""
 
-    def __init__(self, pond: Path, catalog: Catalog) -> None:
+    def __init__(self, pond: Path, catalog: Catalog, table: str, shard: int) -> None:
         self.catalog = catalog
         self._pond = pond
+        self._table = table
+        self._shard = shard
         self._streams: dict[str, StreamTable] = {}
         self._standards: dict[str, StandardStore] = {}  # by folder: reading a manifest from its beginning is expensive
 
     def stream(self, name: str) -> StreamTable:
         if name not in self._streams:
-            self._streams[name] = StreamTable(self._pond, self.catalog.streaming[name])
+            shard = self._shard if name == self._table else None
+            self._streams[name] = StreamTable(self._pond, self.catalog.streaming[name], shard=shard)
         return self._streams[name]
 
     def standard(self, definition: StandardTable) -> StandardStore:
@@ -68,7 +71,7 @@ def _engine(pond: Path) -> Local:
 
 
 class ShardShelf(TableShelf):
-    """Of one table it shows only the files of one shard. Rows of the tail are of all shards."""
+    """Of one table it shows only the files of one shard."""
 
     def __init__(self, tables: FolderTables, table: str, shard: int) -> None:
         super().__init__(tables)
@@ -86,7 +89,7 @@ class ShardPast(Past):
     """Rows of one shard of `table`; other tables as a whole."""
 
     def __init__(self, pond: Path, catalog: Catalog, table: str, shard: int) -> None:
-        self._tables = FolderTables(pond, catalog)
+        self._tables = FolderTables(pond, catalog, table, shard)
         super().__init__(ShardShelf(self._tables, table, shard), _engine(pond), catalog, pond / "shards", shard)
         self._table = catalog.streaming[table]
         self._shard = shard
