@@ -169,7 +169,7 @@ SAMPLE = "SAMPLE INTERVAL '10' MINUTE"
         (f"SELECT count(*) AS n {FROM} SAMPLE REALTIME", "OVERLOAD needs instants at fixed distances", "SAMPLE INTERVAL"),
         (f"SELECT ISTREAM k {FROM} {SAMPLE}", "OVERLOAD does not go with ISTREAM", "SELECT RSTREAM"),
         (f"SELECT max(v) AS m {FROM} {SAMPLE}", "MAX has no estimate from a part of the rows", "Leave OVERLOAD out"),
-        (f"SELECT k FROM r [ROWS 5] {SAMPLE}", 'OVERLOAD does not go with the window [ROWS 5] of "r"', "window by time"),
+        (f"SELECT k FROM r [ROWS 5] {SAMPLE}", 'OVERLOAD does not go with the window of "r", which is not by time', "window by time"),
         (f"SELECT k FROM results [NOW] {SAMPLE}", 'OVERLOAD does not go with "results", which is a continuous query',
          "streaming table behind it"),
         (f"SELECT a.k FROM r [NOW] AS a JOIN r [NOW] AS b ON a.k = b.k {SAMPLE}",

@@ -87,7 +87,7 @@ def _check(
             )
         if use.window.rows is not None or use.window.grows:
             raise UnsupportedSql(
-                f'{why} does not go with the window {use.window} of "{use.alias}"',
+                f'{why} does not go with the window of "{use.alias}", which is not by time',
                 detail=detail,
                 hint="Give it a window by time: [INTERVAL '1' HOUR], or [BEGIN NOW - INTERVAL ... END NOW - INTERVAL ...].",
                 sql=sql,
