@@ -1088,8 +1088,21 @@ SELECT CAST(since AS STRING) FROM owners;
 -- cast(since + 1 as string), year(since + 1) from owners
 -- on: spark
 SELECT CAST(since + 1 AS STRING), year(since + 1) FROM owners;
--- using behind a semi join
--- on: spark
-SELECT t, name FROM (SELECT t, seg, vid FROM posreports) p LEFT SEMI JOIN owners USING (vid) JOIN criticalsegs USING (seg);
+-- a table's star beside using has the merged column first
+SELECT p.*, o.* FROM posreports p JOIN owners o USING (vid) WHERE p.t < 40;
+-- the other table's star
+SELECT o.*, p.seg FROM (SELECT t, vid, seg FROM posreports WHERE t < 40) p RIGHT JOIN owners o USING (vid);
+-- a star behind a full join
+SELECT c.*, p.* FROM (SELECT t, seg FROM posreports WHERE t < 40) p FULL JOIN criticalsegs c USING (seg);
+-- a star beside a natural join, with EXCEPT
+SELECT p.* EXCEPT (t) FROM (SELECT t, seg, vid FROM posreports WHERE t < 100) p NATURAL JOIN criticalsegs;
 -- a star behind a semi join
 SELECT p.* FROM (SELECT t, lane, vid FROM posreports) p LEFT SEMI JOIN owners o USING (vid);
+-- using behind a semi join
+SELECT t, name FROM (SELECT t, seg, vid FROM posreports) p LEFT SEMI JOIN owners USING (vid) JOIN criticalsegs USING (seg);
+-- pivot of a cte
+-- on: spark
+WITH p AS (SELECT lane, seg, spd FROM posreports) SELECT * FROM p PIVOT (max(spd) FOR lane IN (0, 1));
+-- pivot by two columns
+-- on: spark
+SELECT * FROM (SELECT lane, dir, spd FROM posreports) PIVOT (max(spd) AS m, count(*) AS n FOR (lane, dir) IN ((0, 0) AS a, (1, 0) AS b));

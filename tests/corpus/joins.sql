@@ -60,17 +60,3 @@ SELECT /*+ BROADCAST(c) */ p.vid, c.name FROM posreports p JOIN criticalsegs c O
 WITH named AS (SELECT seg AS s FROM criticalsegs WHERE name IS NOT NULL) SELECT p.vid, p.t FROM posreports p LEFT SEMI JOIN named n ON p.seg = n.s;
 -- a CTE behind an anti join, and before one
 WITH named AS (SELECT seg AS s FROM criticalsegs) SELECT n.s FROM named n LEFT ANTI JOIN named m ON n.s = m.s + 2;
--- a table's star beside using has the merged column first
-SELECT p.*, o.* FROM posreports p JOIN owners o USING (vid) WHERE p.t < 40;
--- the other table's star
-SELECT o.*, p.seg FROM (SELECT t, vid, seg FROM posreports WHERE t < 40) p RIGHT JOIN owners o USING (vid);
--- a star behind a full join
-SELECT c.*, p.* FROM (SELECT t, seg FROM posreports WHERE t < 40) p FULL JOIN criticalsegs c USING (seg);
--- a star beside a natural join, with EXCEPT
-SELECT p.* EXCEPT (t) FROM (SELECT t, seg, vid FROM posreports WHERE t < 100) p NATURAL JOIN criticalsegs;
--- pivot of a cte
--- on: spark
-WITH p AS (SELECT lane, seg, spd FROM posreports) SELECT * FROM p PIVOT (max(spd) FOR lane IN (0, 1));
--- pivot by two columns
--- on: spark
-SELECT * FROM (SELECT lane, dir, spd FROM posreports) PIVOT (max(spd) AS m, count(*) AS n FOR (lane, dir) IN ((0, 0) AS a, (1, 0) AS b));

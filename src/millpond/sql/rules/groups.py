@@ -30,7 +30,7 @@ def group_by(node: exp.Group, tr: Translator) -> str:
         if each.__class__ in _GROUPINGS:
             tr.scope.grouping_sets = True
             _check_alike(node)
-            inner = [_key(part, tr) for part in each.expressions]
+            inner = [_set_key(part, tr) for part in each.expressions]
             items.append(f"{_GROUPINGS[each.__class__]} ({', '.join(inner)})")
         else:
             inner = [_key(each, tr)]
@@ -60,7 +60,7 @@ def _is_empty(node: exp.Expression) -> bool:
 
 def _grouping_set(node: exp.Expression, tr: Translator) -> str:
     inner: list[Any] = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
-    return f"({', '.join(_key(part, tr) for part in inner)})"
+    return f"({', '.join(_set_key(part, tr) for part in inner)})"
 
 
 def _check_alike(node: exp.Expression) -> None:
@@ -102,10 +102,17 @@ def _respells(node: exp.Expr, spelled: Mapping[tuple[str, ...], str]) -> bool:
     return any(_respells(part, spelled) for part in node.iter_expressions())
 
 
+def _set_key(node: exp.Expression, tr: Translator) -> str:
+    """A key of grouping sets. Of a constant, also one that is computed, Spark does not know afterwards that it was a key."""
+    if node.find(exp.Column, exp.AggFunc, exp.Placeholder) is None:
+        raise NotOnDuckDB("grouping sets of constants are only proved on Spark")
+    return _key(node, tr)
+
+
 def _key(node: exp.Expression, tr: Translator) -> str:
     if isinstance(node, exp.Tuple):
         raise NotOnDuckDB("grouping by several columns at once is only proved on Spark")
     value = tr.value(node)
-    if value.is_constant or node.find(exp.Column, exp.AggFunc) is None:  # DuckDB would take a number for a position
+    if value.is_constant:  # DuckDB would take a number for a position
         raise NotOnDuckDB("grouping by a constant is only proved on Spark")
     return value.sql
