@@ -413,7 +413,10 @@ class KeptTable:
                 return
             self._rows.drop_before(needed)  # and no later chunk: rows that match are held from there on
             self._matches.forget_before(needed)
-            self.state = replace(self.state, floor=max(self.state.floor, *old))
+            windows = self.state.windows  # one that came since the tick may hold more than its window
+            windows = {q: seqs[seqs.searchsorted(needed) :] if len(seqs) else seqs for q, seqs in windows.items()}
+            self._window_bytes = _bytes_of(windows)
+            self.state = replace(self.state, floor=max(self.state.floor, *old), windows=windows)
             for grown in self._trees.values():
                 grown.tree.forget_before(horizon)
                 grown.covered = Complete(

@@ -186,6 +186,29 @@ def test_rows_that_no_window_counts_are_let_go(tmp_path: Path, monkeypatch: pyte
             assert [t for (t,) in earlier] == [t for t in range(last - 396, 600 - count, -1) if t % 10 < 3]
 
 
+@pytest.mark.parametrize("begin", ["30 ROWS", "INTERVAL '29' SECOND"])
+def test_a_window_that_comes_between_a_tick_and_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str
+) -> None:
+    """What it is first filled with reaches back further than rows are held a moment later."""
+    monkeypatch.setattr(rows, "_WHOLE", 16)
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        asked = f"SELECT t FROM r WHERE v < 5 BEGIN NOW - {begin} END NOW"
+        db.register(asked, keep="complete")
+        table = db._workspace.stream("r")
+        for first in range(0, 500, 100):
+            db.append("r", [(i % 10, i) for i in range(first, first + 100)])
+            (kept,) = db._workspace.standing.kept.values()
+            kept.take_in(table.prefix())
+            late = db.register(asked, keep="complete")
+            kept.expire(table.now)
+            expected = [t for t in range(first + 99, first + 69, -1) if t % 10 < 5]
+            assert [t for (t,) in late.invoke().rows()] == expected
+            db.tick()
+            assert [t for (t,) in late.invoke().rows()] == expected
+
+
 def test_nothing_is_kept_of_a_query_that_keeps_most_rows(db: millpond.Pond) -> None:
     db.append("quotes", [("X", float(i % 10), i, 700 + i) for i in range(1500)])
     db.tick()
