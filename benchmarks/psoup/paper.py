@@ -268,7 +268,7 @@ STATEMENTS = (
         "The performance of PSoup-P and PSoup-C is comparable for inequality queries.",
         ("interval",),
         _comparable,
-        "A complete result is a shorter list of row numbers; the rows themselves are looked up and copied by both.",
+        "Many matches are bits, and P reads a column of them over the whole window; C has the list of row numbers ready.",
     ),
     Statement(
         "Figure 8",
