@@ -1099,6 +1099,7 @@ SELECT p.* EXCEPT (t) FROM (SELECT t, seg, vid FROM posreports WHERE t < 100) p 
 -- a star behind a semi join
 SELECT p.* FROM (SELECT t, lane, vid FROM posreports) p LEFT SEMI JOIN owners o USING (vid);
 -- using behind a semi join
+-- on: spark
 SELECT t, name FROM (SELECT t, seg, vid FROM posreports) p LEFT SEMI JOIN owners USING (vid) JOIN criticalsegs USING (seg);
 -- pivot of a cte
 -- on: spark
