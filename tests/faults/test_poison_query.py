@@ -171,16 +171,16 @@ def test_what_is_left_to_later_ticks_comes_in_order(tmp_path: Path, monkeypatch:
         db.tick()
         for name, what in (("whole", "max(v) + NOW() AS n"), ("groups", "count(*) AS n")):
             db.sql(
-                f"CREATE CONTINUOUS QUERY {name} FROM 2 AS SELECT {what} FROM r [INTERVAL 300000] SAMPLE INTERVAL 50"
+                f"CREATE CONTINUOUS QUERY {name} FROM 2 AS SELECT {what} FROM r [INTERVAL 300000] SAMPLE INTERVAL 200"
             )
         ((before,),) = db.sql("SELECT max(number) FROM millpond.ticks").rows()
         db.tick()
         assert db.sql("SELECT max(number) FROM millpond.ticks").rows()[0][0] > before + 3
         assert [row[:2] for row in db.resume("whole").fetch().rows()] == [
-            (at + (1 if at < 200_000 else 2), at) for at in range(50, 200_001, 50)
+            (at + (1 if at < 200_000 else 2), at) for at in range(200, 200_001, 200)
         ]
         counts = [row[:2] for row in db.resume("groups").fetch().rows()]
-        assert counts == [(1 if at < 200_000 else 2, at) for at in range(50, 200_001, 50)]
+        assert counts == [(1 if at < 200_000 else 2, at) for at in range(200, 200_001, 200)]
 
 
 def test_instants_in_the_shards_have_a_time_limit(tmp_path: Path) -> None:

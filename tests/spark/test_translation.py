@@ -4,7 +4,7 @@ Spark runs the text as the user wrote it; DuckDB the translation. Not told apart
 zone of a timestamp (both sessions are in UTC), `-0.0` and `0.0`, NaN and NaN. Doubles agree to 1e-12 of their size
 where the statement adds doubles up, exactly elsewhere.
 
-Spark takes most of the time. `make test` asks it every second statement that DuckDB is to answer, every fourth of the others, and
+Spark takes most of the time. `make test` asks it every third statement that DuckDB is to answer, every sixth of the others, and
 all that must fail; `make check` all. What generated statements say is in test_same_as_spark.py.
 """
 
@@ -35,7 +35,7 @@ from tests.corpus.compare import assert_same, normal_type
 from tests.corpus.tables import SCHEMA, TABLES
 
 CORPUS = load_corpus()
-_ASKED = {"duckdb": 2, "spark": 4}  # of so many statements one is tried always
+_ASKED = {"duckdb": 3, "spark": 6}  # of so many statements one is tried always
 _FORMS = {case.sql for case in CORPUS if case.file == "forms"}
 _SCHEMA = MappingSchema(SCHEMA, dialect="spark")
 
