@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millpond
+from millpond.network.aggregates.functions.sums import EXACT
 from millpond.network.aggregates.running import Aggregate, Running
 from millpond.network.aggregates.shape import Item, Shape
 
@@ -136,7 +137,7 @@ def test_a_sum_of_decimals_fails_beyond_its_type() -> None:
     schema = pa.schema([("p", pa.decimal128(28, 0))])
     held = Running(Shape((), (Item("", Aggregate("sum", "p")),)), schema, -1)
     held.take_in(pa.table({"p": [Decimal(10**28 - 1)]}, schema=schema), np.zeros(1, dtype=np.int64))
-    held._kept["exact", "p"][0] = 10**38
+    held._kept[EXACT, "p"][0] = 10**38
     with pytest.raises(millpond.EngineError, match="too large for DECIMAL"):
         held.content()
 

@@ -12,33 +12,27 @@ in: sums are of whole numbers, which add up to the same in any order (`exact` ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import integers
 from millpond.errors import EngineError
-from millpond.network.aggregates import exact
+from millpond.network.aggregates.functions.base import AggregateFunction, Bools, Ints, Numbers, Part, Values
+from millpond.network.aggregates.functions.registry import FUNCTIONS
 from millpond.network.aggregates.groups import Groups
 from millpond.network.aggregates.shape import Shape
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
-_START: dict[str, int] = {"min": np.iinfo(np.int64).max, "max": np.iinfo(np.int64).min}  # of all others: 0
-_SURE = 2.0**62  # sums below it cannot leave BIGINT, however a float rounds
-_EXACT_BYTES = 180  # a sum of doubles as a whole number
 MOST_DISTINCT = 5_000_000
 """So many values are held for COUNT(DISTINCT x), of all groups together: some 600 MB."""
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min, max or distinct (COUNT(DISTINCT x)) of a value of a row; without one it is COUNT(*)."""
+    """An aggregate function, by its name, of a value of a row; without one it is COUNT(*)."""
 
     function: str
     column: str | None
@@ -47,13 +41,9 @@ class Aggregate:
     def columns(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
 
-    def held_as(self, kind: pa.DataType) -> tuple[str, ...]:
-        """What is held of a value of this type. `exact` are whole numbers of any size; what is not finite is counted."""
-        if self.function == "count":
-            return ()
-        if self.function not in ("sum", "avg") or pa.types.is_integer(kind):
-            return ("sum",) if self.function == "avg" else (self.function,)
-        return ("exact",) if pa.types.is_decimal(kind) else ("exact", "nans", "ups", "downs")
+    @property
+    def kept_up(self) -> AggregateFunction:
+        return FUNCTIONS[self.function]
 
 
 class Running:
@@ -66,15 +56,15 @@ class Running:
         self._groups = Groups(schema, shape.groups)
         self._rows: Ints = np.zeros(0, dtype=np.int64)
         self._valid: dict[str, Ints] = {c: np.zeros(0, dtype=np.int64) for c in shape.needs}
-        self._kept: dict[tuple[str, str], Ints] = {}
+        self._kept: dict[tuple[Part, str], Numbers] = {}
         self._seen: dict[str, Groups] = {}  # the distinct values of each group
         for measure in shape.measures:
             if measure.column is None:
                 continue
-            for part in measure.held_as(schema.field(measure.column).type):
-                self._kept[part, measure.column] = np.zeros(0, dtype=object if part == "exact" else np.int64)
-            if measure.function == "distinct":
-                self._seen[measure.column] = Groups(schema, list(dict.fromkeys((*shape.groups, measure.column))))
+            for part in measure.kept_up.parts(schema.field(measure.column).type):
+                self._kept[part, measure.column] = np.zeros(0, dtype=part.dtype)
+                if part.distinguishes:
+                    self._seen[measure.column] = Groups(schema, list(dict.fromkeys((*shape.groups, measure.column))))
 
     @property
     def rows(self) -> int:
@@ -83,8 +73,8 @@ class Running:
     @property
     def bytes(self) -> int:
         arrays = [self._rows, *self._valid.values(), *self._kept.values()]
-        exact = sum(_EXACT_BYTES * len(v) for (part, _), v in self._kept.items() if part == "exact")
-        return sum(a.nbytes for a in arrays) + exact + self._groups.bytes + sum(g.bytes for g in self._seen.values())
+        more = sum(part.more_bytes * len(v) for (part, _), v in self._kept.items())
+        return sum(a.nbytes for a in arrays) + more + self._groups.bytes + sum(g.bytes for g in self._seen.values())
 
     def take_in(self, rows: pa.Table, moments: Ints) -> None:
         """Bring in rows and tell nothing about it."""
@@ -175,37 +165,32 @@ class Running:
             return
         size = max(size, 2 * have, 1024)
 
-        def grown(old: Ints, start: int) -> Ints:
-            new: Ints = np.full(size, start, dtype=old.dtype)
+        def grown(old: Numbers, start: int = 0) -> Numbers:
+            new: Numbers = np.full(size, start, dtype=old.dtype)
             new[:have] = old
             return new
 
-        self._rows = grown(self._rows, 0)
-        self._valid = {c: grown(v, 0) for c, v in self._valid.items()}
-        self._kept = {(f, c): grown(v, _START.get(f, 0)) for (f, c), v in self._kept.items()}
+        self._rows = grown(self._rows)
+        self._valid = {c: grown(v) for c, v in self._valid.items()}
+        self._kept = {(part, c): grown(v, part.start) for (part, c), v in self._kept.items()}
 
     def _reduced(self, rows: pa.Table, order: Ints, begins: Ints) -> GroupValues:
         """The aggregates of each run of rows; `order` puts rows into runs, which start at `begins`."""
         counts = np.diff(np.r_[begins, len(order)])
         valid: dict[str, Ints] = {}
-        kept: dict[tuple[str, str], Ints] = {}
+        kept: dict[tuple[Part, str], Numbers] = {}
+        longest = int(counts.max())
         for name in self.shape.needs:
             column = rows.column(name)
             nulls: Bools | None = None
             if column.null_count:
                 nulls = column.is_null().to_numpy()[order]
             valid[name] = counts if nulls is None else np.add.reduceat((~nulls).astype(np.int64), begins)
-            wanted = [f for f, c in self._kept if c == name]
-            given = _numbers(column, wanted)
-            if "distinct" in wanted:
-                given["distinct"] = self._fresh(rows, name)
-            for function in wanted:
-                values = given[function][order]
-                chosen = values if nulls is None else np.where(nulls, _START.get(function, 0), values)
-                if function == "sum":
-                    kept[function, name] = _sums(chosen, begins, int(counts.max()), name)
-                else:
-                    kept[function, name] = _REDUCE.get(function, np.add).reduceat(chosen, begins)
+            values = Values(column, lambda name=name: self._fresh(rows, name))  # type: ignore[misc]
+            for part in [part for part, of in self._kept if of == name]:
+                numbers = part.of(values)[order]
+                chosen = numbers if nulls is None else np.where(nulls, part.start, numbers)
+                kept[part, name] = part.reduced(chosen, begins, longest, name)
         return GroupValues(counts, valid, kept)
 
     def _fresh(self, rows: pa.Table, name: str) -> Ints:
@@ -264,7 +249,10 @@ class Running:
                 continue
             kind = self._kind(measure)
             found, nulls = values.shown(measure, kind)
-            arrays.append(pa.chunked_array([_as_arrow(found, nulls, measure, kind)]))
+            if measure.column is None:
+                arrays.append(pa.chunked_array([pa.array(found)]))
+                continue
+            arrays.append(pa.chunked_array([measure.kept_up.as_arrow(found, nulls, kind, measure.column)]))
         return pa.Table.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
 
 
@@ -284,7 +272,7 @@ class GroupValues:
 
     rows: Ints
     valid: dict[str, Ints]
-    kept: dict[tuple[str, str], Ints]
+    kept: dict[tuple[Part, str], Numbers]
 
     def taken(self, places: npt.NDArray[np.generic]) -> GroupValues:
         return GroupValues(
@@ -294,107 +282,17 @@ class GroupValues:
         )
 
     def plus(self, other: GroupValues) -> GroupValues:
-        kept = {}
-        for (function, name), mine in self.kept.items():
-            theirs = other.kept[function, name]
-            both = kept[function, name] = _REDUCE.get(function, np.add)(mine, theirs)
-            if function == "sum" and (((mine ^ both) & (theirs ^ both)) < 0).any():  # it has the sign of neither
-                raise _too_large(name)
+        kept = {(p, c): p.merged(mine, other.kept[p, c], c) for (p, c), mine in self.kept.items()}
         valid = {c: v + other.valid[c] for c, v in self.valid.items()}
         return GroupValues(self.rows + other.rows, valid, kept)
 
-    def shown(self, measure: Aggregate, kind: pa.DataType) -> tuple[npt.NDArray[Any], Bools]:
+    def shown(self, measure: Aggregate, kind: pa.DataType) -> tuple[Numbers, Bools]:
         """The values of an aggregate of a value of this type, and where it is NULL."""
         if measure.column is None:
             return self.rows, np.zeros(len(self.rows), dtype=np.bool_)
-        count = self.valid[measure.column]
-        if measure.function == "count":
-            return count, np.zeros(len(count), dtype=np.bool_)
-        first, *_ = measure.held_as(kind)
-        value: npt.NDArray[Any] = self.kept[first, measure.column]
-        if first == "distinct":
-            return value, np.zeros(len(count), dtype=np.bool_)
-        if first == "exact" and pa.types.is_decimal(kind):
-            return (exact.divided(value, count) if measure.function == "avg" else value), count == 0
-        if first == "exact":
-            value = self._doubles(measure.column)
-        elif pa.types.is_floating(kind):
-            value = exact.out_of_order(value)
-        if measure.function == "avg":
-            return value / np.maximum(count, 1), count == 0
-        return value, count == 0
-
-    def _doubles(self, name: str) -> npt.NDArray[np.float64]:
-        """The sums of doubles, with what is not finite among them."""
-        totals = np.array([exact.rounded_double(t) for t in self.kept["exact", name]], dtype=np.float64)
-        nans, ups, downs = (self.kept[part, name] > 0 for part in ("nans", "ups", "downs"))
-        totals = np.where(ups, np.inf, np.where(downs, -np.inf, totals))
-        return np.where(nans | (ups & downs), np.nan, totals)
+        function, counts = measure.kept_up, self.valid[measure.column]
+        values = function.shown(kind, counts, [self.kept[part, measure.column] for part in function.parts(kind)])
+        return values, counts == 0 if function.null_if_none else np.zeros(len(counts), dtype=np.bool_)
 
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)
-_REDUCE: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum}  # all others are added up
-
-
-def _as_arrow(found: npt.NDArray[Any], nulls: Bools, measure: Aggregate, kind: pa.DataType) -> pa.Array:
-    if measure.function in ("sum", "avg") and pa.types.is_decimal(kind):
-        more = (10, 0) if measure.function == "sum" else (4, 4)
-        result = pa.decimal128(kind.precision + more[0], kind.scale + more[1])
-        if any(abs(n) >= 10**result.precision for n in found):
-            raise EngineError(f'the sum of "{measure.column}" is too large for {str(result).upper()}')
-        return pa.array(exact.as_decimals(found, result.scale), result, mask=nulls)
-    if measure.function not in ("min", "max"):
-        return pa.array(found, mask=nulls)
-    if pa.types.is_decimal(kind):
-        return pa.array(exact.as_decimals(np.where(nulls, 0, found).astype(object), kind.scale), kind, mask=nulls)
-    array = pa.array(found, mask=nulls)
-    return (array.cast(pa.int32()) if pa.types.is_date32(kind) else array).cast(kind)
-
-
-def _numbers(column: pa.ChunkedArray, wanted: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """A column as the numbers that are kept of it, by what is kept."""
-    kind = column.type
-    if not set(wanted) - {"distinct"}:
-        return {}
-    if pa.types.is_decimal(kind):
-        numbers = exact.whole_decimals(column)
-        return {part: numbers if part == "exact" else numbers.astype(np.int64) for part in wanted if part != "distinct"}
-    if pa.types.is_floating(kind):
-        doubles = np.asarray(column.cast(pa.float64()).fill_null(0.0).combine_chunks(), dtype=np.float64)
-        ranked = exact.in_order(doubles)
-        return {
-            "exact": exact.whole_doubles(doubles) if "exact" in wanted else doubles,
-            "nans": np.isnan(doubles).astype(np.int64),
-            "ups": (doubles == np.inf).astype(np.int64),
-            "downs": (doubles == -np.inf).astype(np.int64),
-            "min": ranked,
-            "max": ranked,
-        }
-    return dict.fromkeys(wanted, _whole_numbers(column))
-
-
-def _sums(values: Ints, begins: Ints, longest: int, name: str) -> Ints:
-    """The sums of runs of at most `longest` values; NumPy's alone would go round at the end of BIGINT."""
-    if max(float(values.max()), -float(values.min())) * longest < _SURE:
-        return np.add.reduceat(values, begins)
-    exact = np.add.reduceat(values.astype(object), begins)
-    try:
-        return exact.astype(np.int64)
-    except OverflowError:
-        raise _too_large(name) from None
-
-
-def _too_large(name: str) -> EngineError:
-    return EngineError(f'the sum of "{name}" is too large for BIGINT')
-
-
-def _whole_numbers(column: pa.ChunkedArray) -> Ints:
-    if column.null_count:
-        zero = pa.scalar(0, pa.int32()).cast(column.type) if pa.types.is_date32(column.type) else 0
-        column = column.fill_null(pa.scalar(zero, column.type) if not isinstance(zero, pa.Scalar) else zero)
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    elif pa.types.is_date32(column.type):
-        column = column.cast(pa.int32())
-    found: Ints = integers(column).astype(np.int64, copy=False)
-    return found

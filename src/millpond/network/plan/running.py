@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millpond.catalog import Function
+from millpond.network.aggregates.functions.registry import BY_NAME, DISTINCT
 from millpond.network.aggregates.running import Aggregate
 from millpond.network.aggregates.shape import Item, Shape
 from millpond.network.plan.values import Values, shown
@@ -24,12 +25,6 @@ from millpond.sql.translate import NotOnDuckDB, to_duckdb
 GROUPS = "__groups"
 """What `finish` reads: a column for each item of the shape, called by its place, and PLACE, the place of the row."""
 PLACE = "__place"
-
-_FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
-}  # fmt: skip
-_DISTINCT = ("BOOLEAN", "STRING", "DATE", "TIMESTAMP", "DECIMAL", "DOUBLE")
-_DIGITS = 18  # of a DECIMAL that fits 64 bits
 
 
 @dataclass(frozen=True)
@@ -121,24 +116,25 @@ class _Reader:
             return Item(name)
         if not isinstance(node, exp.AggFunc):
             return None
-        function, text = _FUNCTIONS.get(type(node)), shown(node)
+        function, text = BY_NAME.get(type(node).sql_name().lower()), shown(node)
         if function is None:
-            return Refusal(f"{text} is not COUNT, SUM, AVG, MIN or MAX")
-        inner = node.this
-        if function == "count" and isinstance(inner, (exp.Star, exp.Literal)):
+            *most, last = (name.upper() for name in BY_NAME)
+            return Refusal(f"{text} is not {', '.join(most)} or {last}")
+        inner, counts = node.this, isinstance(node, exp.Count)
+        if counts and isinstance(inner, (exp.Star, exp.Literal)):
             return self._known(Item("", Aggregate("count", None)), DataType("BIGINT"))
         if isinstance(inner, exp.Distinct):
-            if function != "count" or len(inner.expressions) != 1:
+            if not counts or len(inner.expressions) != 1:
                 return Refusal(f"{text} is of distinct values")
-            inner, function = inner.expressions[0], "distinct"
+            inner, function = inner.expressions[0], DISTINCT
         name = self._values.name(inner)
         kind = self._values.type(name) if name is not None else None
         if name is None or kind is None:
             return Refusal(f"{text} is not an aggregate of a value of a row")
-        result = _result(function, kind)
+        result = function.result(kind)
         if result is None:
             return Refusal(f"{text} is of {kind}")
-        return self._known(Item("", Aggregate(function, name)), result)
+        return self._known(Item("", Aggregate(function.name, name)), result)
 
     def _known(self, item: Item[Aggregate], kind: DataType) -> Item[Aggregate]:
         self._kinds.setdefault(item, kind)
@@ -166,23 +162,3 @@ def _held(name: str, kind: DataType) -> exp.Column:
     column = exp.column(name, table=GROUPS, quoted=True)
     column.type = sqlglot_type(kind)
     return column
-
-
-def _result(function: str, kind: DataType) -> DataType | None:
-    """The type of an aggregate; None if it cannot be kept."""
-    if function == "count":
-        return DataType("BIGINT")
-    if function == "distinct":
-        return DataType("BIGINT") if kind.is_integer or kind.name in _DISTINCT else None
-    if function in ("min", "max"):
-        small = kind.name == "DECIMAL" and kind.precision <= _DIGITS
-        return kind if kind.is_integer or small or kind.name in ("TIMESTAMP", "DATE", "DOUBLE") else None
-    if kind.is_integer:
-        return DataType("BIGINT" if function == "sum" else "DOUBLE")
-    if kind.name == "DOUBLE":
-        return kind
-    if kind.name == "DECIMAL":
-        more = (10, 0) if function == "sum" else (4, 4)
-        precision, scale = kind.precision + more[0], kind.scale + more[1]
-        return DataType("DECIMAL", precision, scale) if precision <= 38 else None
-    return None
