@@ -239,6 +239,39 @@ class Trigger:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Partial:
+    """A column of the windows of a reduction, from which aggregates over several windows are made: `kind` is 'rows', 'count',
+    'sum', 'min' or 'max', and `of` the expression in its plain text (`query.windowed.definition.plain`)."""
+
+    column: str
+    kind: str
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Windows of a streaming table, kept as aggregates: `REDUCE USING <name>` reads them in place of its rows.
+
+    A window begins at each multiple of `every`, and has a row for each value of `keys` among the rows for which all `conditions`
+    hold (plain texts). `sql` is the user's SELECT, `computed_by` that which computes the windows, and has `columns`: keys, the
+    `window_start` and `partials`. `lazy`: they are computed when asked for; else a query of the same name sends each when it
+    has ended, from that at `begin` on (None: from the first row on). `folder` is where the others are kept."""
+
+    name: str
+    table: str
+    sql: str
+    every: timedelta
+    keys: tuple[str, ...]
+    partials: tuple[Partial, ...]
+    conditions: tuple[str, ...]
+    computed_by: str
+    columns: Schema
+    folder: str
+    lazy: bool = False
+    begin: int | None = None
+
+
 Relation = StreamingTable | StandardTable | Source
 
 
@@ -253,6 +286,7 @@ class Catalog:
     made: int = 0  # how many folders were ever named; folders are never reused
     functions: Mapping[str, Function] = field(default_factory=dict)
     triggers: Mapping[str, Trigger] = field(default_factory=dict)
+    reductions: Mapping[str, Reduction] = field(default_factory=dict)
 
     # -- looking up -------------------------------------------------------------------------------------------------
 
@@ -301,8 +335,20 @@ class Catalog:
             raise UnknownName("function", name, [f.name for f in self.functions.values()])
         return found
 
+    def reduction(self, name: str) -> Reduction:
+        found = self.reductions.get(name.lower())
+        if found is None:
+            raise UnknownName("reduction", name, [r.name for r in self.reductions.values()])
+        return found
+
+    def reductions_of(self, table: str) -> list[Reduction]:
+        """The reductions of a streaming table."""
+        return [r for r in self.reductions.values() if r.table == table]
+
     def kind(self, name: str) -> str:
         """What a relation is, in words."""
+        if name.lower() in self.reductions:
+            return "reduction"
         query = self.queries.get(name.lower())
         if query is not None:
             return "streaming view" if query.view else "continuous query"
@@ -330,6 +376,10 @@ class Catalog:
         if found is not None:
             raise CatalogError(
                 f'{self.kind(name)} "{found.name}" exists already', hint="Drop it first, or use IF NOT EXISTS."
+            )
+        if (reduction := self.reductions.get(name.lower())) is not None:
+            raise CatalogError(
+                f'reduction "{reduction.name}" exists already', hint="Drop it first, or use IF NOT EXISTS."
             )
         base = name.lower().removesuffix(REJECTED_SUFFIX)
         if base != name.lower() and base in self.streaming:
@@ -366,7 +416,15 @@ class Catalog:
         self._check_unread(name)
         queries = {k: v for k, v in self.queries.items() if k != name.lower()}
         triggers = {k: t for k, t in self.triggers.items() if t.query != name.lower()}
-        return self._next(queries=queries, triggers=triggers)
+        reductions = {k: r for k, r in self.reductions.items() if k != name.lower()}
+        return self._next(queries=queries, triggers=triggers, reductions=reductions)
+
+    def with_reduction(self, reduction: Reduction) -> Catalog:
+        return self._next(reductions={**self.reductions, reduction.name: reduction}, made=self.made + 1)
+
+    def without_reduction(self, name: str) -> Catalog:
+        """Without it and, if it has one, its query."""
+        return self.without_query(self.reduction(name).name)
 
     def with_trigger(self, trigger: Trigger) -> Catalog:
         return self._next(triggers={**self.triggers, trigger.name: trigger}, made=self.made + 1)
@@ -376,6 +434,9 @@ class Catalog:
         return self._next(triggers={k: t for k, t in self.triggers.items() if t.folder != folder})
 
     def _check_unread(self, name: str) -> None:
+        for reduction in self.reductions_of(name.lower()):
+            hint = f"Drop it first: DROP REDUCTION {reduction.name}."
+            raise CatalogError(f'reduction "{reduction.name}" is of "{name}"', hint=hint)
         for query in self.queries.values():
             if name.lower() in query.reads:
                 kind = self.kind(query.name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from millpond.clock import Clock, SystemClock
 from millpond.config import load_config
 from millpond.durable import disk_errors
-from millpond.errors import MillpondError, NotAPond, brief
+from millpond.errors import CatalogError, MillpondError, NotAPond, brief
 from millpond.event_time import to_event_time
 from millpond.ingest.intake import Receipt
 from millpond.process import ProcessBound
@@ -336,6 +336,11 @@ class Pond(ProcessBound):
         []
         """
         self._workspace.check_open()
+        self._workspace.refresh()
+        if name.lower() in self._workspace.catalog.reductions:
+            raise CatalogError(
+                f'reduction "{name.lower()}" exists already', detail="It has windows.", hint="Take another name."
+            )
         register_function(name, function)
 
     # -- Spark ------------------------------------------------------------------------------------------------------

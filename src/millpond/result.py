@@ -35,7 +35,8 @@ class Reduction:
 
     `fraction` is `rows` of `rows_in_all`; `bytes` are those of the files that were read, of `bytes_in_all`. `method` says in
     words how they were chosen. `interval` is how often the bounds of estimates hold (0.95 is in 95 of 100 answers); None for an
-    answer without estimates. `notes` tell what has no bounds, and why.
+    answer without estimates. `notes` tell what has no bounds, and why. `exact`: it is the answer of all rows, as of one that was
+    made of windows.
     """
 
     fraction: float
@@ -46,6 +47,7 @@ class Reduction:
     method: str
     interval: float | None = None
     notes: tuple[str, ...] = ()
+    exact: bool = False
 
     def __str__(self) -> str:
         share = f"{100 * self.fraction:.3g} %"
@@ -55,6 +57,8 @@ class Reduction:
         ]
         if self.interval is not None and self.rows < self.rows_in_all:
             lines.append(f"estimated; the bounds hold in {100 * self.interval:g} of 100 answers")
+        if self.exact:
+            lines.append("the answer is exact")
         return "\n".join([*lines, *self.notes])
 
 

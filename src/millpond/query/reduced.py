@@ -231,7 +231,7 @@ def shown(
         columns[f"a{number}_low"] = _column(estimate.low, aggregate, np.floor)
         columns[f"a{number}_high"] = _column(estimate.high, aggregate, np.ceil)
     rows = pa.table(columns)
-    tree, plain, bounded = _above(shape, rows)
+    tree, plain, bounded = above(shape, rows)
     names: list[str] = []
     order: list[int] = []
     for place, name in enumerate(bound.names):
@@ -249,9 +249,9 @@ def shown(
     return answer.select(order).rename_columns(names)
 
 
-def _above(shape: Shape, rows: pa.Table) -> tuple[exp.Select, list[str] | None, dict[int, int]]:
-    """The query over the estimates, with the bounds at its end; the columns it selects, if it does nothing else; and which of
-    its columns are which aggregates."""
+def above(shape: Shape, rows: pa.Table, *, bounds: bool = True) -> tuple[exp.Select, list[str] | None, dict[int, int]]:
+    """The query over its aggregates (`k0`, ..., `a0`, ...), with their bounds at its end if they have any; the columns it
+    selects, if it does nothing else; and which of its columns are which aggregates."""
     tree = shape.tree.copy()
     pairs = list(zip(shape.tree.walk(), tree.walk(), strict=True))
     copies = {id(a): b for a, b in pairs}
@@ -292,7 +292,7 @@ def _above(shape: Shape, rows: pa.Table) -> tuple[exp.Select, list[str] | None, 
     tree.set("where", exp.Where(this=having.this) if having is not None else None)
     tree.set("group", None)
     tree.set("having", None)
-    for place in sorted(bounded):
+    for place in sorted(bounded) if bounds else ():
         for end in ("low", "high"):
             name = f"a{bounded[place]}_{end}"
             tree.append("expressions", _named(column(name), f"__{name}"))

@@ -60,7 +60,8 @@ def told(found: list[Thinning], interval: float | None, notes: tuple[str, ...]) 
     fraction = rows[0] / rows[1] if rows[1] else 1.0
     if rows[0] < rows[1] and size[0] >= size[1]:
         notes = (*notes, _ALL_BYTES)
-    return Reduction(fraction, rows[0], rows[1], size[0], size[1], ", ".join(designs), interval, notes)
+    exact = rows[0] == rows[1]
+    return Reduction(fraction, rows[0], rows[1], size[0], size[1], ", ".join(designs), interval, notes, exact)
 
 
 def some_rows(plan: Plan, fractions: Mapping[str, Fraction], ask: Ask) -> tuple[pa.Table, dict[str, Thinning]]:

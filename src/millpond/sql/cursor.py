@@ -42,6 +42,7 @@ AFTER_INTERVAL = frozenset(
         "FROM",
         "END",
         "REDUCE",
+        "LAZY",
     }
 )
 MOST_DIGITS = 18  # of which every number fits a BIGINT; also keeps int() away from Python's own limit on digits

@@ -38,7 +38,7 @@ REFUSED = ("MERGE", "TRUNCATE", "USE", "SET", "RESET", "CACHE", "UNCACHE", "REFR
            "LOAD", "MSCK REPAIR", "CALL", "COMMENT", "BEGIN", "START", "COMMIT", "ROLLBACK", "REPLACE",
            "COPY", "OPTIMIZE", "VACUUM", "DECLARE", "EXECUTE")  # fmt: skip
 REFUSED_CREATES = ("OR", "TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL", "DATABASE", "SCHEMA", "UNIQUE", "CATALOG")
-SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS", "LAYOUTS")
+SHOWN = ("TABLES", "INDEXES", "SOURCES", "FEEDS", "REJECTED", "STATE", "TRIGGERS", "FUNCTIONS", "LAYOUTS", "REDUCTIONS")
 
 
 def parse(text: str, parameters: Parameters | None = None, check: Callable[[], None] = lambda: None) -> list[Statement]:
@@ -137,7 +137,8 @@ class StatementReader(ContinuousReader, StandingReader, DefinitionReader):
 
     def create(self) -> Statement:
         self.expect("CREATE")
-        expected = "STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE"
+        words = "STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION, AGGREGATE or REDUCTION"
+        expected = f"{words} after CREATE"
         return self.dispatch(expected, self.CREATES, prefix="CREATE ")
 
     def create_streaming(self) -> Statement:
@@ -149,7 +150,19 @@ class StatementReader(ContinuousReader, StandingReader, DefinitionReader):
         self.expect("DROP")
         self.refuse_shortened("DROP ")
         kind = self.one_of(
-            ("TABLE", "STREAMING", "STANDARD", "INDEX", "SOURCE", "FEED", "FUNCTION", "CONTINUOUS", "STANDING"), "DROP"
+            (
+                "TABLE",
+                "STREAMING",
+                "STANDARD",
+                "INDEX",
+                "SOURCE",
+                "FEED",
+                "FUNCTION",
+                "REDUCTION",
+                "CONTINUOUS",
+                "STANDING",
+            ),
+            "DROP",
         )
         if kind == "STANDING":
             self.expect("QUERY", after="DROP STANDING")
@@ -257,4 +270,5 @@ StatementReader.CREATES = {
     "AGGREGATE": StatementReader.create_function,
     "INDEX": StatementReader.create_index,
     "SOURCE": StatementReader.create_source,
+    "REDUCTION": StatementReader.create_reduction,
 }

@@ -1,7 +1,7 @@
 """What a query and a table say about reading less: REDUCE behind a table's name, WITHIN at the end, REDUCE BY in a definition.
 
-`REDUCE TO 10 PERCENT` is short for `REDUCE USING uniform(10)`: how much is read is always said by a function, of which nothing is
-known here but its name and arguments.
+`REDUCE TO 10 PERCENT` is short for `REDUCE USING uniform(10)`: how much is read is said by a function, of which nothing is
+known here but its name and arguments; or by a reduction of the catalog, which has no parentheses.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ Argument = float | int | str | timedelta
 
 @dataclass(frozen=True)
 class Reduce:
-    """By which function a table is read reduced, and with which arguments. `start` and `end` are its place in the text."""
+    """By what a table is read reduced: by a function with these arguments or, without parentheses, by windows that are kept.
+    `start` and `end` are its place in the text."""
 
     name: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument, ...] | None
     start: int
     end: int
 
@@ -37,7 +38,7 @@ def at_reduce(cursor: TokenCursor) -> bool:
 
 
 def read_reduce(cursor: TokenCursor) -> Reduce:
-    """`REDUCE TO <number> PERCENT` or `REDUCE USING <name>(<arguments>)`."""
+    """`REDUCE TO <number> PERCENT`, `REDUCE USING <name>(<arguments>)` or `REDUCE USING <name>`."""
     start = cursor.look().start
     cursor.expect("REDUCE")
     if cursor.accept("TO"):
@@ -45,7 +46,8 @@ def read_reduce(cursor: TokenCursor) -> Reduce:
         return Reduce("uniform", (percent,), start, cursor.tokens[cursor.index - 1].end + 1)
     cursor.expect("USING")
     name = cursor.name("reduction").lower()
-    cursor.expect("(", after="the name of a reduction")
+    if not cursor.accept("("):
+        return Reduce(name, None, start, cursor.tokens[cursor.index - 1].end + 1)
     arguments: list[Argument] = []
     if not cursor.at(")"):
         arguments.append(_argument(cursor))

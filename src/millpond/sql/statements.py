@@ -101,6 +101,23 @@ class CreateIndex(Statement):
 
 
 @dataclass(frozen=True)
+class CreateReduction(Statement):
+    """`CREATE REDUCTION n ON t AS SELECT ... GROUP BY ... EVERY i [LAZY]`.
+
+    `text` is that of the SELECT; `place` is where it says EVERY.
+    """
+
+    name: str
+    table: str
+    query: exp.Expr
+    text: str
+    every: timedelta
+    lazy: bool = False
+    if_not_exists: bool = False
+    place: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource(Statement):
     """`CREATE SOURCE n (cols) FROM <kind> '<location>' [FORMAT <format>] [WITH (k = 'v')]`.
 
@@ -306,7 +323,7 @@ class Describe(Statement):
 @dataclass(frozen=True)
 class Show(Statement):
     """`kind` is 'tables', 'streaming tables', 'standard tables', 'indexes', 'sources', 'feeds', 'rejected', 'continuous
-    queries', 'streaming views', 'standing queries', 'state', 'triggers', 'layouts' or 'functions'."""
+    queries', 'streaming views', 'standing queries', 'state', 'triggers', 'layouts', 'reductions' or 'functions'."""
 
     kind: str
 

@@ -9,7 +9,7 @@ from millpond.errors import SqlError
 from millpond.query.deadline import Deadline
 from millpond.result import Result
 from millpond.sql import statements as st
-from millpond.statements import ask, change, continuous, define, functions, show, standing, trigger
+from millpond.statements import ask, change, continuous, define, functions, reduction, show, standing, trigger
 from millpond.statements.privilege import require
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _ACTS: dict[type[st.Statement], Callable[[Workspace, Any], Result]] = {
     st.CreateStandardTable: define.create_standard,
     st.CreateIndex: define.create_index,
     st.CreateSource: define.create_source,
+    st.CreateReduction: reduction.create,
     st.CreateFunction: functions.create,
     st.Drop: define.drop,
     st.AlterTable: define.alter,

@@ -25,7 +25,7 @@ from millpond.query.plan import Plan, make_plan, only_here
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.sql.translate import NotOnDuckDB
-from millpond.statements import reduced
+from millpond.statements import reduced, windowed
 from millpond.system.registry import SystemShelf, system_tables
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ def select(workspace: Workspace, statement: st.Select) -> Result:
     bound = _bound(workspace, statement.query, statement.sql, reduced=True)
     if not reduced.is_reduced(bound, statement.within):
         return Result(ask(workspace, _planned(workspace, bound, statement.as_of)))
+    windowed.check_names(workspace.catalog, bound, statement.sql)
     check = deadline_of(workspace).check
+    answer = windowed.answer if windowed.is_windowed(bound) else reduced.answer
     with while_it_is_there(workspace, bound):
-        return reduced.answer(
+        return answer(
             workspace, bound, statement.within, statement.as_of, statement.sql, partial(ask, workspace), check
         )
 
@@ -167,6 +169,16 @@ def explain_statement(workspace: Workspace, statement: st.Explain) -> Result:
     if not isinstance(inner, st.Select):
         raise UnsupportedSql("only a SELECT can be explained", sql=statement.sql, span=inner.span)
     bound = _bound(workspace, inner.query, inner.sql, reduced=True)
+    windowed.check_names(workspace.catalog, bound, inner.sql)
+    if windowed.is_windowed(bound):
+        check = deadline_of(workspace).check
+        with while_it_is_there(workspace, bound):
+            lines = windowed.explain_lines(
+                workspace, bound, inner.within, inner.as_of, inner.sql, partial(ask, workspace), check
+            )
+        if statement.analyze:
+            lines += str(select(workspace, inner).reduction).splitlines()
+        return Result(pa.table({"plan": lines}))
     plan = _planned(workspace, bound, inner.as_of)
     lines = explain(plan)
     if reduced.is_reduced(bound, inner.within):

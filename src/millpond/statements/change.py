@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from sqlglot import exp
 from millpond.arrow import arrow_schema, integers, to_batch
 from millpond.catalog import Source, StandardTable, StreamingTable
 from millpond.errors import IntakeError, UnsupportedSql, counted
+from millpond.event_time import event_times
 from millpond.failpoints import reach
 from millpond.foreign_tables import registry as foreign_tables
 from millpond.ingest.intake import Receipt, warn_malformed
@@ -28,6 +30,9 @@ from millpond.table.store import Store
 
 if TYPE_CHECKING:
     from millpond.workspace.workspace import Workspace
+
+
+_TIME = "__time"
 
 
 def insert(workspace: Workspace, statement: st.Insert) -> Result:
@@ -122,6 +127,10 @@ def _change(
         select = select.select(exp.alias_(exp.cast(value.copy(), str(column.type), dialect="spark"), name))
     if where is not None:
         select = select.where(where.copy())
+    dated = isinstance(target, StreamingTable) and bool(workspace.catalog.reductions_of(target.name))
+    if dated:
+        assert isinstance(target, StreamingTable)
+        select = select.select(exp.alias_(exp.column(target.time_column), _TIME))
     statement_name = "UPDATE" if assignments else "DELETE"
     workspace.rounds.catch_up(statement_name, workspace.beat)  # while others can do what they have to
     with workspace.rounds.alone(statement_name), workspace.work:  # no tick may read the files that are rewritten
@@ -137,12 +146,19 @@ def _change(
             store, columns = workspace.standard(target).store, with_seq(target.columns)
         rows = ask(workspace, plan_query(workspace, select, statement.sql)).sort_by(SEQ)
         if rows.num_rows:
+            changing: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+            if dated:
+                assert isinstance(target, StreamingTable)
+                times = event_times(rows, _TIME)
+                changing = workspace.reductions.changing(target, times, set(assignments) if assignments else None)
+                rows = rows.drop_columns([_TIME])
             wanted = arrow_schema(Schema(tuple(c for c in columns if c.name in rows.schema.names)))
             rows = rows.select(wanted.names).cast(wanted) if assignments else rows
             if isinstance(target, StreamingTable):  # before, lest a crash leave windows with rows that are gone
                 workspace.network.keep_last_sent(target.name)
                 workspace.network.forget_checkpoints(target.name)
-            _rewrite(workspace, store, columns, rows, with_values(rows) if assignments else without_rows)
+            with changing:
+                _rewrite(workspace, store, columns, rows, with_values(rows) if assignments else without_rows)
             if isinstance(target, StreamingTable):
                 workspace.network.refill_windows(target.name)
                 workspace.standing.forget([target.folder])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from millpond.catalog import INSTANT, Catalog, ContinuousQuery, StreamingTable, folder_name
+from millpond.catalog import INSTANT, Catalog, ContinuousQuery, Reduction, StreamingTable, folder_name
 from millpond.duration import FOREVER
 from millpond.errors import CatalogError, MillpondError, Span, SqlError, SqlSyntaxError, UnsupportedSql
 from millpond.event_time import to_event_time
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from millpond.workspace.workspace import Workspace
 
 
-def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
+def create(
+    workspace: Workspace, statement: st.CreateQuery, owner: Callable[[ContinuousQuery], Reduction] | None = None
+) -> Result:
+    """`owner` makes the reduction whose windows the query keeps; the one is there if and only if the other is."""
     workspace.own()
     known: tuple[Catalog, list[Column]] | None = None
     while True:
@@ -35,11 +39,11 @@ def create(workspace: Workspace, statement: st.CreateQuery) -> Result:
             catalog = workspace.catalog
             if statement.if_not_exists and catalog.relation(statement.name) is not None:
                 return Result(message=f'"{statement.name}" exists already')
-            query, prepared = _defined(statement, catalog)
+            query, prepared = defined(statement, catalog)
             if not prepared.on_spark or (known is not None and known[0] is catalog):
                 columns = workspace.network.columns(prepared) if known is None else known[1]
                 query = _with_columns(query, columns, prepared, statement)
-                _make(workspace, query)
+                _make(workspace, query, owner)
                 break
         known = catalog, workspace.network.columns(prepared)  # may start Spark: nobody else waits for that
     _begin(workspace, query)
@@ -77,7 +81,7 @@ def _stands_at(workspace: Workspace, table: StreamingTable) -> int | None:
     return workspace.stream(table.name).now
 
 
-def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQuery, Prepared]:
+def defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQuery, Prepared]:
     """The query that a statement defines, and what is known of it; its columns are not."""
     name = statement.name.lower()
     catalog.check_free(name)
@@ -105,9 +109,10 @@ def _defined(statement: st.CreateQuery, catalog: Catalog) -> tuple[ContinuousQue
     return replace(query, reads=_reads(prepared), sql=without_stars(body.text, catalog)), prepared
 
 
-def _make(workspace: Workspace, query: ContinuousQuery) -> None:
-    """Make a query durable, if it can begin."""
-    workspace.change_catalog(workspace.catalog.with_query(query))
+def _make(workspace: Workspace, query: ContinuousQuery, owner: Callable[[ContinuousQuery], Reduction] | None) -> None:
+    """Make a query durable, if it can begin, together with the reduction that owns it."""
+    catalog = workspace.catalog.with_query(query)
+    workspace.change_catalog(catalog if owner is None else catalog.with_reduction(owner(query)))
     try:
         workspace.network.note_definitions()
         refusal = workspace.network.refusal(query)
@@ -155,6 +160,11 @@ def _native(statement: st.CreateQuery, catalog: Catalog) -> tuple[st.Continuous,
 def _named(catalog: Catalog, name: str, *, view: bool) -> ContinuousQuery:
     """The query of that name, if it is what the statement calls it."""
     query = catalog.query(name)
+    if query.name in catalog.reductions:
+        raise CatalogError(
+            f'continuous query "{query.name}" belongs to reduction "{query.name}" and cannot be changed',
+            hint=f"DROP REDUCTION {query.name} ends both.",
+        )
     if query.view != view:
         wanted = "streaming view" if view else "continuous query"
         kind = catalog.kind(query.name)
@@ -290,5 +300,7 @@ def drop(workspace: Workspace, statement: st.Drop) -> Result:
 
 def explain(workspace: Workspace, statement: st.ExplainQuery) -> Result:
     workspace.refresh()
-    query = _named(workspace.catalog, statement.name, view=statement.view)
+    query = workspace.catalog.query(statement.name)
+    if query.name not in workspace.catalog.reductions:
+        query = _named(workspace.catalog, statement.name, view=statement.view)
     return Result(pa.table({"plan": explain_query(workspace.network, query)}))

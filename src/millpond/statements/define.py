@@ -27,7 +27,7 @@ from millpond.result import Result, with_warning
 from millpond.sources.registry import SOURCES, check_definition
 from millpond.sql import define
 from millpond.sql import statements as st
-from millpond.statements import continuous, functions, idle, now
+from millpond.statements import continuous, functions, idle, now, reduction
 from millpond.statements.ask import ask, plan_query
 from millpond.statements.values import as_query
 from millpond.table import stream
@@ -147,6 +147,8 @@ def drop(workspace: Workspace, statement: st.Drop) -> Result:
             return _drop_index(workspace, statement)
         if statement.kind in ("continuous query", "streaming view"):
             return continuous.drop(workspace, statement)
+        if statement.kind == "reduction":
+            return reduction.drop(workspace, statement)
         found = _to_drop(workspace, statement, catalog)
         if found is None:
             return Result(message=f'there is no {statement.kind} "{statement.name}"')

@@ -49,14 +49,15 @@ def take_back(workspace: Workspace, name: str, value: int | str) -> Result:
                 f'table "{definition.name}" {stands}; SET NOW only takes time back',
                 hint="A heartbeat moves time on: advance() in Python.",
             )
-        renewed = _renew_queries(workspace, definition.name, time)
-        reach("now.before_frame")
-        intake = workspace.intake(definition.name)
-        beyond = table.next_row
-        intake.take_back(time)
-        reach("now.after_frame")
-        workspace.network.take_back(definition.name)
-        moved = _move_rows(workspace, table, later(time, definition.unit.count(definition.lateness)), beyond)
+        with workspace.reductions.taking_back(definition, time):
+            renewed = _renew_queries(workspace, definition.name, time)
+            reach("now.before_frame")
+            intake = workspace.intake(definition.name)
+            beyond = table.next_row
+            intake.take_back(time)
+            reach("now.after_frame")
+            workspace.network.take_back(definition.name)
+            moved = _move_rows(workspace, table, later(time, definition.unit.count(definition.lateness)), beyond)
     queries = f"; begun anew: {', '.join(renewed)}" if renewed else ""
     return Result(
         message=f'now of "{definition.name}" is {definition.shown(time)}; {counted(moved, "row")} rejected{queries}'
@@ -77,6 +78,10 @@ def _renew_queries(workspace: Workspace, table: str, time: int) -> list[str]:
     for query in passed:
         new = replace(query, folder=folder_name(query.name, catalog.made), revision=query.revision + 1, start=None)
         catalog = catalog.with_query(new)
+        owner = catalog.reductions.get(query.name)
+        if owner is not None:  # whose windows from there on will be sent again
+            every = catalog.streaming_table(table).unit.count(owner.every)
+            catalog = catalog.with_reduction(replace(owner, begin=-(-time // every) * every))
         for trigger in [t for t in catalog.triggers.values() if t.folder == query.folder]:
             rest = {key: t for key, t in catalog.triggers.items() if key != trigger.name}
             again = replace(trigger, name=folder_name(query.name, catalog.made), folder=new.folder, start=0)

@@ -78,7 +78,7 @@ def _wanted(bound: Bound, within: Within | None, sql: str) -> Within | None:
     for use in bound.uses.values():
         if use.reduce is not None:
             kind = REDUCTIONS.find(use.reduce.name)
-            error = kind.wanted_error(use.reduce.arguments)
+            error = kind.wanted_error(use.reduce.arguments or ())
             if error is not None:
                 found.append(Within(*error))
     if within is not None and any(use.reduce is not None for use in bound.uses.values()):
@@ -95,7 +95,7 @@ def _fraction(workspace: Workspace, use: Use, now: int | None) -> Callable[[Amou
     if use.reduce is None:
         return lambda _amount: 1.0
     kind = REDUCTIONS.find(use.reduce.name)
-    ask = kind.open(use.reduce.arguments)
+    ask = kind.open(use.reduce.arguments or ())
     assert isinstance(use.table, StreamingTable)
     unit = use.table.unit
 

@@ -49,6 +49,7 @@ SHOWN = {
     "state": Shown("state", ("holder", "what", "table", "shard", "rows", "bytes")),
     "triggers": Shown("triggers", ("query", "do", "target", "state", "sent", "lag", "missed", "problem")),
     "layouts": Shown("layouts", ("table", "design", "levels", "runs", "bytes", "copied_bytes", "to_convert")),
+    "reductions": Shown("reductions", ("name", "table", "every", "design", "keys", "sent_to", "problem", "sql")),
     "functions": Shown("functions", ("name", "kind", "arguments", "returns", "nulls", "python")),
 }
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from millpond.arrow import arrow_schema
-from millpond.catalog import Catalog, StandardTable, StreamingTable
+from millpond.catalog import Catalog, Reduction, StandardTable, StreamingTable
 from millpond.clock import Clock
 from millpond.config import Config
 from millpond.duration import TimeUnit
@@ -30,17 +30,29 @@ from millpond.network.run.network import Network
 from millpond.query.binding.uses import Use
 from millpond.query.shelf import TableShelf
 from millpond.query.system_names import SCHEMA, SystemTable
+from millpond.query.windowed.cover import Cover
 from millpond.results.triggers.supervisor import Triggers
 from millpond.schema import Column, DataType, Schema
 from millpond.standing.standing import StandingQueries
+from millpond.table.kept_windows import KeptWindows
 from millpond.table.standard import StandardStore
 from millpond.table.store import Bounds, Snapshot
 from millpond.table.stream import StreamTable
 from millpond.tick.pipeline import Pipeline
 
-_THEMES = ("tables", "queries", "standing", "feeds", "triggers", "functions", "layouts", "settings")
+_THEMES = ("tables", "queries", "standing", "feeds", "triggers", "functions", "layouts", "reductions", "settings")
 
 Row = dict[str, Any]
+
+
+class KeptReductions(Protocol):
+    """What system tables ask of the reductions of their pond."""
+
+    def kept(self, reduction: Reduction) -> KeptWindows:
+        """The windows of a reduction that its query has not sent."""
+
+    def sent(self, reduction: Reduction, table: StreamingTable) -> tuple[Cover, Snapshot | None]:
+        """The windows that the reduction's query has sent, and the relation that holds them."""
 
 
 class SystemHost(Protocol):
@@ -55,6 +67,10 @@ class SystemHost(Protocol):
     network: Network
     standing: StandingQueries
     triggers: Triggers
+
+    @property
+    def reductions(self) -> KeptReductions:
+        """The reductions by windows."""
 
     @property
     def owned(self) -> bool:

@@ -96,13 +96,18 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def sweep_dropped(folder: Path, catalog: Catalog) -> None:
-    """Delete the files of tables and feeds that were dropped just before a crash. Called by the writer, when it begins.
+    """Delete the files of tables, feeds and reductions that were dropped just before a crash. The writer calls it when it begins.
 
     Only folders with a number that this catalog has given are looked at: should somebody bring back an older catalog, what was
     made after it stays.
     """
-    for kind, there in (("tables", catalog.streaming), ("standard", catalog.standard), ("feeds", catalog.feeds)):
-        known = {each.folder for each in there.values()}
+    there: dict[str, set[str]] = {
+        "tables": {table.folder for table in catalog.streaming.values()},
+        "standard": {table.folder for table in catalog.standard.values()},
+        "feeds": {feed.folder for feed in catalog.feeds.values()},
+        "reductions": {reduction.folder for reduction in catalog.reductions.values()},
+    }
+    for kind, known in there.items():
         for path in (folder / kind).glob("*-*"):
             number = path.name.rpartition("-")[2]
             if path.name not in known and number.isdecimal() and int(number) < catalog.made and path.is_dir():

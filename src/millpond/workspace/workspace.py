@@ -45,6 +45,7 @@ from millpond.workspace.feeds import Feeds
 from millpond.workspace.folder import sweep_dropped
 from millpond.workspace.incoming import IncomingRows
 from millpond.workspace.load import RECENT, load_of
+from millpond.workspace.reductions import Reductions
 from millpond.workspace.rounds import Rounds
 from millpond.workspace.spark import Spark
 from millpond.workspace.tables import OpenTables
@@ -73,6 +74,7 @@ class Workspace(ProcessBound):
         self.feeds = Feeds(self)
         self.shelf = TableShelf(self)
         self.network = Network(self)
+        self.reductions = Reductions(self.folder, clock, lambda: self.catalog, self.result)
         self.standing = StandingQueries(self)
         self.rounds = Rounds(self)
         self.round = self.rounds.round
@@ -104,6 +106,7 @@ class Workspace(ProcessBound):
                     self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                     sweep_dropped(self.folder, self.catalog)
                     self.tables.become_writer()
+                    self.reductions.become_writer()
                     self.network.become_writer()
                     self.standing.become_writer()
                 except BaseException:
@@ -129,6 +132,7 @@ class Workspace(ProcessBound):
                 self.catalog = catalog_file.load(self.folder).with_functions_here(self.catalog)
                 try:
                     self.tables.refresh()
+                    self.reductions.refresh()
                     self.network.load()
                     self.standing.refresh()
                 except OSError:

@@ -291,7 +291,7 @@ def test_delete() -> None:
 
 def test_exact_message_for_a_misspelt_keyword() -> None:
     assert str(error("CREATE STREEMING TABLE t (a INT)")) == (
-        "expected STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE, "
+        "expected STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION, AGGREGATE or REDUCTION after CREATE, "
         'but found "STREEMING"\n'
         "line 1: CREATE STREEMING TABLE t (a INT)\n"
         "               ^^^^^^^^^\n"
@@ -328,13 +328,13 @@ S = "CREATE SOURCE s (a INT) FROM"
         ("`select` 1", "`select`", 'expected a statement, but found "`select`"'),
         ("EXPLAIN", "", "expected a statement, but found the end of the statement"),
         ("CREATE", "",
-         "expected STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE, "
+         "expected STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION, AGGREGATE or REDUCTION after CREATE, "
          "but found the end of the statement"),
         ("CREATE STREAMING TABEL t", "TABEL", 'expected TABLE or VIEW after CREATE STREAMING, but found "TABEL"|'
          'Hint: Did you mean "TABLE"?'),
         ("CREATE TABLE IF EXISTS t", "EXISTS", 'expected NOT after IF, but found "EXISTS"'),
         ("DROP TABEL t", "TABEL",
-         "expected TABLE, STREAMING, STANDARD, INDEX, SOURCE, FEED, FUNCTION, CONTINUOUS or STANDING after DROP, "
+         "expected TABLE, STREAMING, STANDARD, INDEX, SOURCE, FEED, FUNCTION, REDUCTION, CONTINUOUS or STANDING after DROP, "
          'but found "TABEL"|Hint: Did you mean "TABLE"?'),
         ("DROP TABLE", "", "expected a table name, but found the end of the statement"),
         ("DROP TABLE select", "select", 'expected a table name, but found "select"|'
@@ -345,7 +345,7 @@ S = "CREATE SOURCE s (a INT) FROM"
          "Hint: Put names with other characters in backquotes."),
         ("DROP INDEX 5", "5", "expected an index name, but found number 5"),
         ("DROP TABLE t u", "u", 'expected the end of the statement, but found "u"'),
-        ("SHOW TABELS", "TABELS", "expected TABLES, INDEXES, SOURCES, FEEDS, REJECTED, STATE, TRIGGERS, FUNCTIONS, LAYOUTS, "
+        ("SHOW TABELS", "TABELS", "expected TABLES, INDEXES, SOURCES, FEEDS, REJECTED, STATE, TRIGGERS, FUNCTIONS, LAYOUTS, REDUCTIONS, "
          'STREAMING, STANDARD, CONTINUOUS or STANDING after SHOW, but found "TABELS"|Hint: Did you mean "TABLES"?'),
         ("DESCRIBE", "", "expected a table name, but found the end of the statement"),
         # columns

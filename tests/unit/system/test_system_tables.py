@@ -52,6 +52,7 @@ def filled(folder: Path) -> Iterator[Pond]:
             CREATE STREAMING VIEW fast RANGE INTERVAL '1' HOUR AS SELECT vid FROM r [NOW] WHERE seg > 5 SAMPLE REALTIME;
             CREATE SOURCE s (vid INT, seg INT, t BIGINT) FROM FILES '{folder / "in"}' WITH (header = 'true');
             INSERT INTO r SELECT * FROM s;
+            CREATE REDUCTION by_minute ON r AS SELECT seg, COUNT(*) FROM r GROUP BY seg EVERY INTERVAL 60 LAZY;
             CREATE STANDING QUERY slow AS SELECT vid FROM r WHERE seg < 5 END NOW;
             ON cars DO PYTHON 'builtins:id'
             """

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
 
+from millpond.errors import SqlSyntaxError
 from millpond.schema import Column
 from millpond.sql import statements as st
 from millpond.sql.cursor import TokenCursor
@@ -96,6 +97,37 @@ class DefinitionReader(QueryReader):
         self.expect("ON")
         table = self.name("table")
         return st.CreateIndex(self.sql, self.place, table, self.name_list(), name=name, if_not_exists=if_not_exists)
+
+    def create_reduction(self) -> Statement:
+        self.expect("REDUCTION")
+        if_not_exists = self.exists("NOT", "EXISTS")
+        name = self.name("reduction")
+        self.expect("ON", after="the name of the reduction")
+        table = self.name("table")
+        self.expect("AS", after="the name of the table")
+        start, end = self.index, len(self.tokens)
+        lazy = self.tokens[-1].text.upper() == "LAZY"
+        place = next((n for n in reversed(range(start, end)) if self.tokens[n].text.upper() == "EVERY"), None)
+        if place is None:
+            raise SqlSyntaxError(
+                "expected EVERY at the end of a reduction",
+                detail="It says how long its windows are.",
+                hint="Write EVERY INTERVAL '1' HOUR.",
+                sql=self.sql,
+                span=self.span(end - 1, end),
+            )
+        self.index = place + 1
+        every = self.interval()
+        self.accept("LAZY")
+        if self.look():
+            raise self.unexpected("LAZY or the end of the statement", ("LAZY",))
+        told = self.span(place, end - lazy)
+        self.tokens, self.index = self.tokens[:place], start
+        query = self.query("AS")
+        text = self.sql[self.tokens[start].start : self.tokens[place - 1].end + 1]
+        return st.CreateReduction(
+            self.sql, self.place, name, table, query, text, every, lazy=lazy, if_not_exists=if_not_exists, place=told
+        )
 
     def create_source(self) -> Statement:
         self.expect("SOURCE")
