@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,10 @@ def steps() -> st.SearchStrategy[Step]:
     on = st.builds(
         lambda what, s: Step(what, (), s[0], s[0] + s[1]), st.sampled_from(["update", "delete", "ask"]), stretch
     )
-    moved = st.integers(0, LAST).map(lambda at: Step("advance", (), at))
-    return st.one_of(appended, appended, plain, on, on, moved)
+    at = st.builds(
+        lambda what, at: Step(what, (), at), st.sampled_from(["advance", "lateness", "back"]), st.integers(0, LAST)
+    )
+    return st.one_of(appended, appended, plain, on, on, at)
 
 
 @pytest.fixture
@@ -62,7 +65,7 @@ def windows_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windowed._Reading, "_cheaper", lambda _self, _plan, cut: cut)
 
 
-@settings(max_examples=40)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(steps(), min_size=3, max_size=14),
     st.integers(0, 3),
@@ -99,6 +102,11 @@ def _run(folder: Path, script: list[Step], made: int, lateness: int, shards: int
             db.archive()
         elif step.what == "advance":
             db.advance("t", step.low)
+        elif step.what == "lateness":
+            db.sql(f"ALTER STREAMING TABLE t SET LATENESS INTERVAL '{step.low}' SECOND")
+        elif step.what == "back":
+            with suppress(millpond.CatalogError):  # time is not that far
+                db.sql(f"ALTER STREAMING TABLE t SET NOW {step.low}")
         elif step.what == "update":
             column = "other = 1" if keep else "x = x + 1"
             db.sql(f"UPDATE t SET {column} WHERE time BETWEEN {step.low} AND {step.high}")

@@ -6,6 +6,7 @@ them; and the other way round for a DROP.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from millpond.catalog import (
     folder_name,
     kind_of,
 )
-from millpond.errors import MillpondError, UnknownName, UnsupportedSql, counted
+from millpond.errors import CatalogError, MillpondError, UnknownName, UnsupportedSql, counted
 from millpond.failpoints import reach
 from millpond.foreign_tables.registry import FOREIGN_TABLES
 from millpond.result import Result, with_warning
@@ -232,6 +233,12 @@ def alter(workspace: Workspace, statement: st.AlterTable) -> Result:
             return _alter_standard(workspace, statement)
         old = catalog.streaming_table(statement.name)
         new = define.altered(statement, catalog)
+        for kept in catalog.reductions_of(old.name) if new.late == "keep" else ():
+            raise CatalogError(
+                f'table "{old.name}" has reduction "{kept.name}" and cannot keep late rows',
+                detail="Its windows could change after they have ended.",
+                hint=f"Drop it first: DROP REDUCTION {kept.name}.",
+            )
         continuous.check_readers(catalog, catalog.with_streaming(new), old.name)
         table = workspace.stream(old.name)
         if new.columns != old.columns:
@@ -240,10 +247,21 @@ def alter(workspace: Workspace, statement: st.AlterTable) -> Result:
                 schema=new.columns, operation="ADD COLUMNS", now_ms=clock.micros() // 1000, age=clock.monotonic()
             )
             reach("alter.before_catalog")
-        workspace.change_catalog(replace(catalog.with_streaming(new), made=catalog.made))
-        reach("alter.after_catalog")
-        workspace.stream(old.name)
+        with _looking_back(workspace, old, new):
+            workspace.change_catalog(replace(catalog.with_streaming(new), made=catalog.made))
+            reach("alter.after_catalog")
+            workspace.stream(old.name)
     return Result(message=f'streaming table "{new.name}" altered')
+
+
+def _looking_back(
+    workspace: Workspace, old: StreamingTable, new: StreamingTable
+) -> contextlib.AbstractContextManager[None]:
+    """Around a change of the lateness: with more of it rows may come into windows that are over."""
+    now, more = workspace.stream(old.name).now, old.unit.count(new.lateness) - old.unit.count(old.lateness)
+    if now is None or more <= 0:
+        return contextlib.nullcontext()
+    return workspace.reductions.looking_back(old, now - more, now)
 
 
 def _alter_standard(workspace: Workspace, statement: st.AlterTable) -> Result:

@@ -49,7 +49,7 @@ def take_back(workspace: Workspace, name: str, value: int | str) -> Result:
                 f'table "{definition.name}" {stands}; SET NOW only takes time back',
                 hint="A heartbeat moves time on: advance() in Python.",
             )
-        with workspace.reductions.taking_back(definition, time):
+        with workspace.reductions.looking_back(definition, time, table.now):
             renewed = _renew_queries(workspace, definition.name, time)
             reach("now.before_frame")
             intake = workspace.intake(definition.name)

@@ -29,7 +29,7 @@ from millpond.query.binding.uses import Bound, Use
 from millpond.query.instant import at_instant
 from millpond.query.plan import Plan, Tiers, make_plan
 from millpond.query.windowed import partials
-from millpond.query.windowed.cover import EVER, Cover, Stretch, aligned, cover, joined, minus, within
+from millpond.query.windowed.cover import EVER, Cover, Stretch, aligned, cover, joined, minus, touched, within
 from millpond.query.windowed.definition import told
 from millpond.query.windowed.question import read_question
 from millpond.reductions.registry import REDUCTIONS
@@ -107,6 +107,8 @@ class _Cut:
     kept_in: Snapshot
     whole_since: int | None
     """From when on the table has all rows that came; None if it has all."""
+    kept_here: bool
+    """Whether windows that were missing could be kept by this process."""
     dear: bool = False
     """Whether there are windows that were not worth reading."""
 
@@ -222,13 +224,14 @@ class _Reading:
             windows = aligned(cover([asked]), self._every)
             sent = within(windows, minus(sent, state.changed))
             there = within(windows, state.kept)
-            if compute and self._workspace.owned:
-                missing = self._to_compute(minus(windows, cover([*sent, *there])), state, since)
-                if missing and self._keep(missing, state, generation):
-                    continue
+            missing = self._to_compute(minus(windows, cover([*sent, *there])), state, since)
+            if missing and compute and self._workspace.owned and self._keep(missing, state, generation):
+                continue
             rows = joined(minus(cover([asked]), cover([*sent, *there])), _MOST_STRETCHES)
             sent = minus(sent, rows)
-            cut = _Cut(rows, sent, minus(minus(there, sent), rows), asked, sent_in, kept_in, since)
+            kept_here = self._workspace.owned or not missing
+            there = minus(minus(there, sent), rows)
+            cut = _Cut(rows, sent, there, asked, sent_in, kept_in, since, kept_here)
             return plan, self._cheaper(plan, cut)
 
     def _cheaper(self, plan: Plan, cut: _Cut) -> _Cut:
@@ -264,7 +267,7 @@ class _Reading:
 
     def _asked(self, plan: Plan) -> Stretch:
         """The time that the conditions leave."""
-        low, high = EVER
+        (low, high) = touched((EVER,), self._every)[0]  # so that no window is cut where nothing is asked
         given = plan.inputs[self._use.name]
         assert isinstance(given, Tiers)
         if given.upto is not None:
@@ -391,8 +394,8 @@ class _Reading:
             low=low if bounds.low is None else max(low, bounds.low),
             high=high if bounds.high is None else min(high, bounds.high),
         )
-        snapshot = replace(given.snapshot, since=None if low == EVER[0] else low)
-        upto = None if high == EVER[1] - 1 else high
+        snapshot = replace(given.snapshot, since=None if low <= EVER[0] else low)
+        upto = None if high >= EVER[1] - 1 else high
         cut = replace(given, snapshot=snapshot, upto=upto, selection=given.snapshot.select(wanted))
         return replace(plan, inputs={**plan.inputs, use.name: cut}, bounds={**plan.bounds, use.name: wanted})
 
@@ -410,6 +413,8 @@ class _Reading:
         rows, size = sum(p.rows for p in plans), sum(_bytes(p) for p in plans)
         in_all, bytes_in_all = everything.rows, _bytes(everything)
         notes = ["all was read from the rows: windows and the rows beside them are more"] if cut.dear else []
+        if not cut.kept_here:
+            notes.append("windows that are missing were not kept: this process does not write the pond")
         exact = True
         since = cut.whole_since
         if since is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from millpond.catalog import Catalog, Reduction, StreamingTable
 from millpond.clock import Clock
-from millpond.query.windowed.cover import EVER, Cover, cover, minus, within
+from millpond.query.windowed.cover import EVER, Cover, cover, minus, touched, within
 from millpond.results.outlet import Outlet
 from millpond.table.kept_windows import KeptWindows, State
 from millpond.table.store import Snapshot
@@ -80,28 +80,26 @@ class Reductions:
             for reduction in self._catalog().reductions_of(table.name):
                 if columns is None or any(_looks_at(reduction, column) for column in columns):
                     every = table.unit.count(reduction.every)
-                    starts = np.unique(times // every) * every
-                    stack.enter_context(
-                        self._changed(reduction, table, cover((int(s), int(s) + every) for s in starts))
-                    )
+                    windows = cover((int(s), int(s) + every) for s in np.unique(times // every) * every)
+                    sent, _ = self.sent(reduction, table)
+                    stack.enter_context(self._changed(reduction, windows, within(windows, sent)))
             yield
 
     @contextmanager
-    def taking_back(self, table: StreamingTable, time: int) -> Iterator[None]:
-        """Around a change of all rows from `time` on."""
+    def looking_back(self, table: StreamingTable, time: int, now: int) -> Iterator[None]:
+        """Around what lets rows from `time` on come or go, although the table's time is `now`. The window of `now` is among those
+        that have changed: its query may not look back when it sends it."""
         with contextlib.ExitStack() as stack:
             for reduction in self._catalog().reductions_of(table.name):
-                every = table.unit.count(reduction.every)
-                stack.enter_context(self._changed(reduction, table, ((time // every * every, EVER[1]),)))
+                windows = touched(((time, now + 1),), table.unit.count(reduction.every))
+                stack.enter_context(self._changed(reduction, windows, windows))
             yield
 
-    def _changed(
-        self, reduction: Reduction, table: StreamingTable, windows: Cover
-    ) -> contextlib.AbstractContextManager[None]:
+    def _changed(self, reduction: Reduction, windows: Cover, sent: Cover) -> contextlib.AbstractContextManager[None]:
+        """While windows change, of which `sent` are sent, or will be without what changes."""
         kept = self.kept(reduction)
         state, _ = kept.read()
-        sent, _ = self.sent(reduction, table)
-        changed = cover([*state.changed, *within(windows, sent)])
+        changed = cover([*state.changed, *(sent if not reduction.lazy else ())])
         return kept.changing(State(minus(state.kept, windows), changed))
 
 
