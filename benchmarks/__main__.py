@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = (
     "startup",
     "latency",
+    "peers",
     "generator",
     "exchange",
     "history",
