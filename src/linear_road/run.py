@@ -74,7 +74,7 @@ class Moment:
     """Seconds before this one are answered."""
     written: int
     rate: float
-    """Tuples a second of real time, lately."""
+    """Tuples a second of real time, recently."""
     tick: float
     behind: float
     """How late the driver was at its last hand-over."""

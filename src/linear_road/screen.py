@@ -43,7 +43,7 @@ _LABEL: Final = 12
 
 @dataclass(frozen=True)
 class AnswerLine:
-    """Answers of one type: so many, response times lately and in all, and those that were late."""
+    """Answers of one type: so many, recent response times and those of the whole run, and those that were late."""
 
     name: str
     count: int
@@ -213,7 +213,7 @@ def line(seen: Seen) -> str:
         f"simulated {clock(seen.handed)} ({share(seen):.0%})",
         f"{seen.rate:,.0f} tuples/s",
         counted(sum(a.count for a in seen.answers), "answer"),
-        f"{worst.name} at most {worst.most:.2f} s lately (limit {worst.limit})",
+        f"{worst.name} at most {worst.most:.2f} s recently (limit {worst.limit})",
         f"tick {seen.tick:.2f} s",
         f"{seen.cpu:.1f} of {counted(seen.cores, 'core')}",
         f"{seen.memory / 1000:.1f} GB",
@@ -272,7 +272,7 @@ def _head(seen: Seen, width: int) -> list[Text]:
 def _answers(seen: Seen) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
     table.add_column("response times (s)")
-    for name in ("answers", "mean lately", "max lately", "max", "limit", "late"):
+    for name in ("answers", "recent mean", "recent max", "max", "limit", "late"):
         table.add_column(name, justify="right")
     for a in seen.answers:
         style = "red" if a.most > a.limit else "yellow" if a.most > a.limit / 2 else "green"

@@ -230,7 +230,7 @@ def _print_csv(result: Result, *, header: bool) -> None:
 def subscribe(
     query: Annotated[str, typer.Argument(help="The name of a continuous query or streaming view.", show_default=False)],
     pond: PondPath,
-    after: Annotated[int | None, typer.Option("--after", help="Begin behind the result of this number.")] = None,
+    after: Annotated[int | None, typer.Option("--after", help="Begin after the result with this number.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="Begin with the first result of this time.")] = None,
     format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
     once: Annotated[bool, typer.Option("--once", help="Print what is kept and end.")] = False,
@@ -351,7 +351,7 @@ def phase_text(pipeline: dict[str, Any] | None) -> str:
         return "starting Spark"
     if pipeline["state"] == "retrying":
         return "Spark failed, trying again"
-    return f"{pipeline['ticks']} ticks" if pipeline["ticks"] else "nothing to archive yet"
+    return counted(pipeline["ticks"], "tick") if pipeline["ticks"] else "nothing to archive yet"
 
 
 def queries_text(state: dict[str, Any]) -> str:

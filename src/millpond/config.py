@@ -130,6 +130,15 @@ def load_config(**given: object) -> Config:
     return Config(**{name: _typed(name, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
+_KINDS: dict[type, str] = {
+    bool: "true or false",
+    float: "a number",
+    int: "a whole number",
+    str: "a text",
+    timedelta: "a duration, such as '5 seconds'",
+}
+
+
 def _typed(name: str, value: object) -> object:
     wanted = type(getattr(Config, name))
     if wanted is tuple:
@@ -143,7 +152,7 @@ def _typed(name: str, value: object) -> object:
             return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
         return wanted(value)
     except (TypeError, ValueError, KeyError) as error:
-        raise CatalogError(f'setting {name} cannot be "{value}"', hint=f"It is a {wanted.__name__}.") from error
+        raise CatalogError(f'setting {name} cannot be "{value}"', hint=f"It is {_KINDS[wanted]}.") from error
 
 
 def _settings(name: str, value: object) -> tuple[tuple[str, str], ...]:

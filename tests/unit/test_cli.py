@@ -217,7 +217,7 @@ def test_who_waits_for_spark_is_told(pond: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(session.jvm, "launch", fail)
     result = run("sql", "--pond", pond, "SELECT soundex('a') AS s")
     assert result.stderr.splitlines()[:2] == [
-        "starting Spark, because function soundex is only proved on Spark; some seconds to a minute",
+        "starting Spark, because function soundex is only supported on Spark; some seconds to a minute",
         "error: Spark could not be started",
     ]
     assert result.exit_code == 1

@@ -13,7 +13,7 @@ CALLING = "An error occurred while calling o97.getResult.\n"
     ("text", "told"),
     [
         (
-            "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\n== SQL ==\n",
+            "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012; line 1 pos 7;\n== SQL ==\n",
             "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012",
         ),
         (

@@ -177,9 +177,12 @@ class Local(ProcessBound):
             if _TOO_DEEP in str(error):  # its hint is of a setting that nobody here can change
                 raise NotOnDuckDB("it is nested more deeply, or joins more, than DuckDB can take") from error
             if isinstance(error, _MISUNDERSTOOD):
-                raise NotOnDuckDB(f"DuckDB does not understand it: {str(error).splitlines()[0]}") from error
+                told = str(error).splitlines()[0].removeprefix("Binder Error: ").rstrip(".")
+                raise NotOnDuckDB(f"DuckDB does not understand it: {told}") from error
             if needs_spark(error):
-                raise NotOnDuckDB(str(error).splitlines()[0].partition("] ")[2] + " is only proved on Spark") from error
+                raise NotOnDuckDB(
+                    str(error).splitlines()[0].partition("] ")[2] + " is only supported on Spark"
+                ) from error
             raise translate_error(error) from error
 
     def _thinned(self, cursor: duckdb.DuckDBPyConnection, given: Tiers, step: Step, use: Use) -> str:

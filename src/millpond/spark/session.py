@@ -19,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ _PARTS = {
 def find_java() -> str:
     """The Java to use; raises `JavaMissing` with what to do if there is none of at least version 17."""
     home = os.environ.get("JAVA_HOME")
-    places = [str(Path(home) / "bin" / "java")] if home else []
+    places = [_java_in(home)] if home else []
     places += [p for p in (shutil.which("java"),) if p]
     found = []
     for java in places:
@@ -105,6 +106,27 @@ def find_java() -> str:
         hint="Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) "
         "or set JAVA_HOME.",
     )
+
+
+@contextmanager
+def _java_home_of(java: str) -> Iterator[None]:
+    """Spark looks at JAVA_HOME alone where it is set: without it, while another Java than that one is started."""
+    home = os.environ.get("JAVA_HOME")
+    if home is None or java == _java_in(home):
+        yield
+        return
+    _log.warning(
+        "JAVA_HOME is set to %s, where there is no working Java of version %d; using %s", home, OLDEST_JAVA, java
+    )
+    del os.environ["JAVA_HOME"]
+    try:
+        yield
+    finally:
+        os.environ["JAVA_HOME"] = home
+
+
+def _java_in(home: str) -> str:
+    return str(Path(home) / "bin" / "java")
 
 
 def _java_version(java: str) -> int | None:
@@ -185,7 +207,7 @@ def get_session(
         if _session is not None and is_live(_session):
             return _session
         _clear()
-        find_java()
+        java = find_java()
         settings = _settings(master, memory, conf, host, bind)
         _log.info("starting Spark, because %s; some seconds to a minute", why)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -204,7 +226,8 @@ def get_session(
         before = signal.getsignal(signal.SIGINT)
         fresh = False
         try:
-            fresh = jvm.launch({key: str(value) for key, value in builder._options.items()}, log_path())
+            with _java_home_of(java):
+                fresh = jvm.launch({key: str(value) for key, value in builder._options.items()}, log_path())
             started = builder.getOrCreate()
             started.sparkContext.setLogLevel("ERROR")
             jvm.quieten(started)
@@ -328,6 +351,7 @@ def took_too_much(error: BaseException) -> bool:
     return any(sign in str(error) for sign in ("spark.driver.maxResultSize", "OutOfMemoryError", "Java heap space"))
 
 
+_PLACE = re.compile(r"(?<=SQLSTATE: .....); line \d+ pos \d+;?$")  # in a text that the user has not written
 _JAVA_ERROR = re.compile(r"(?:: |Caused by: )[\w.$]+(?:Exception|Error): (.+)")
 
 
@@ -341,4 +365,5 @@ def spark_message(error: BaseException) -> str:
         # Py4J's own words about an error of the JVM, before its trace: a cause with a condition, `[LIKE_THIS]`, tells most.
         causes = [found[1] for line in lines if (found := _JAVA_ERROR.match(line))]
         inner = [cause for cause in causes if cause.startswith("[")][:1] or causes[-1:]
-    return (inner[-1] if inner else lines[0] if lines else type(error).__name__)[:500]
+    told = inner[-1] if inner else lines[0] if lines else type(error).__name__
+    return _PLACE.sub("", told)[:500]

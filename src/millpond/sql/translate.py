@@ -110,9 +110,9 @@ def _translated(
         # A tree that no rule was written for, out of text that hardly is a query: Spark judges it.
         raise NotOnDuckDB("it cannot be translated") from error
     if any(type.name == "VOID" for _, type in relation.columns):
-        raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
+        raise NotOnDuckDB("a column of bare NULLs is only supported on Spark")
     if any(isinstance(type, ArrayType) for _, type in relation.columns):
-        raise NotOnDuckDB("a column of arrays is only proved on Spark")
+        raise NotOnDuckDB("a column of arrays is only supported on Spark")
     return relation
 
 

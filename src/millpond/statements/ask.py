@@ -137,7 +137,14 @@ def _on_spark(workspace: Workspace, plan: Plan, reason: str = "") -> pa.Table:
     why = "the setting engine says so" if why == "asked for" else why
     deadline = deadline_of(workspace)
     with deadline.paused():  # the time in which Spark starts is not the query's
-        session = session_for(workspace.config, why)
+        try:
+            session = session_for(workspace.config, why)
+        except JavaMissing as missing:
+            raise JavaMissing(
+                f"this query needs Spark, and {missing.primary}",
+                detail=f"Needed because: {why}. {missing.detail}",
+                hint=missing.hint,
+            ) from missing
     return run_on_spark(plan, session, deadline)
 
 

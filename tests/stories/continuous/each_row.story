@@ -108,5 +108,5 @@ Hint: Write SAMPLE REALTIME: rows of equal time are seen together.
 
 ! CREATE CONTINUOUS QUERY x AS SELECT format_number(v, 2) AS f FROM r [NOW] SAMPLE EACH ROW
 SAMPLE EACH ROW needs a query that DuckDB is proved to answer
-Detail: Spark would have to be asked at each row: function format_number is only proved on Spark.
+Detail: Spark would have to be asked at each row: function format_number is only supported on Spark.
 Hint: Write SAMPLE REALTIME, or SAMPLE INTERVAL.

@@ -485,7 +485,7 @@ def test_queries_with_functions_run_on_duckdb_or_not_at_all(db: Pond, tmp_path: 
     assert plan[0] == ("engine: duckdb (Python runs in this process: plus)",)
     assert message(db, "SELECT plus(k, 1) AS x, approx_count_distinct(v) FROM s GROUP BY k", EngineError) == (
         "this query needs Spark, where the user's functions in it do not run: plus\n"
-        "Detail: Spark is needed because: function approx_count_distinct is only proved on Spark.\n"
+        "Detail: Spark is needed because: function approx_count_distinct is only supported on Spark.\n"
         "Hint: Ask in two steps: put one part's rows into a standard table with CREATE TABLE ... AS."
     )
     assert "do not run: plus" in message(db, "SELECT plus(1, 1), upper('ß' || name) FROM s", EngineError)

@@ -140,5 +140,5 @@ def test_a_users_function_and_spark_do_not_meet(db: millpond.Pond) -> None:
     with pytest.raises(millpond.UnsupportedSql) as raised:
         check(db, "SELECT soundex(name) AS s, tag(v) AS t FROM p [NOW]")
     assert raised.value.primary == "this query needs Spark, where the user's functions in it do not run: tag"
-    assert raised.value.detail == "Spark is needed because: function soundex is only proved on Spark."
+    assert raised.value.detail == "Spark is needed because: function soundex is only supported on Spark."
     assert raised.value.hint == "Call the functions in a streaming view, and let this query read its results."

@@ -91,7 +91,7 @@ def test_behind_a_semi_join_the_right_side_is_not_seen(pond: millpond.Pond) -> N
     ],
 )
 def test_merged_columns_that_spark_reads_otherwise_are_left_to_it(pond: millpond.Pond, sql: str) -> None:
-    with pytest.raises(millpond.EngineError, match="only proved on Spark"):
+    with pytest.raises(millpond.EngineError, match="only supported on Spark"):
         pond.sql(sql)
 
 

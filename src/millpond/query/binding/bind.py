@@ -24,6 +24,7 @@ from millpond.catalog import Catalog, Function
 from millpond.errors import MillpondError, Span, SqlError, SqlSyntaxError, UnknownName, UnsupportedSql
 from millpond.query.allowed import Contents, check_allowed, check_bare_names, is_own
 from millpond.query.approximate import rewrite_approximate
+from millpond.query.binding.aggregates import check_aggregates
 from millpond.query.binding.clauses import check_clauses, check_natural
 from millpond.query.binding.columns import check_columns, check_merged, settle_where, type_columns
 from millpond.query.binding.forms import as_query, name_sources, rename_columns
@@ -171,7 +172,7 @@ def _resolve(
         expand_stars(scope, uses, hidden, changes, sql)
         check_clauses(scope, sql)
         settle_where(scope, uses, sql)
-        check_merged(scope, uses)
+        check_merged(scope, uses, sql)
     aliases = {a.alias.lower() for a in tree.find_all(exp.Alias)}
     name_outputs(tree, {u.name: moments for u in uses.values() if (moments := _moments(u))})
     if contents.calls and rewrite_approximate(tree, functions, sql):
@@ -199,6 +200,8 @@ def _resolve(
         order_aggregates(scopes, uses, functions)
     check()
     check_columns(scopes, uses, aliases, sql)
+    for scope in scopes:
+        check_aggregates(scope, sql)
     if contents.bare_calls:
         check_bare_names(resolved, sql)
     type_columns(scopes, uses)

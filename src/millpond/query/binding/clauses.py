@@ -50,5 +50,5 @@ def _check_joins(select: exp.Select) -> None:
     merged = False
     for join in select.args.get("joins") or ():
         if merged and (join.args.get("using") or join.method.upper() == "NATURAL"):
-            leave_to_spark(select, "USING behind a right, full, semi or anti join is only proved on Spark")
+            leave_to_spark(select, "USING behind a right, full, semi or anti join is only supported on Spark")
         merged = merged or join.side.upper() in ("RIGHT", "FULL") or join.kind.upper() in ("SEMI", "ANTI")

@@ -87,9 +87,9 @@ def _merged(select: exp.Expr, tables: Mapping[str, Schema]) -> set[str]:
     return found
 
 
-def check_merged(scope: Scope, uses: Mapping[str, Use]) -> None:
-    """Leave to Spark what sqlglot would resolve otherwise: a column of USING or NATURAL that a further table has too. Its bare
-    name is ambiguous, and `*` shows it twice."""
+def check_merged(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
+    """A column of USING or NATURAL that a further table has too is ambiguous by its bare name, and `*` shows it twice: sqlglot
+    would resolve them otherwise."""
     select = scope.expression
     if not isinstance(select, exp.Select):
         return
@@ -99,7 +99,7 @@ def check_merged(scope: Scope, uses: Mapping[str, Use]) -> None:
     group = select.args.get("group")
     if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None:
         # Spark does not find a merged column there if it is named with its table.
-        leave_to_spark(select, "grouping sets over columns of USING are only proved on Spark")
+        leave_to_spark(select, "grouping sets over columns of USING are only supported on Spark")
     if len(joins) < 2:
         return
     source = select.args.get("from_")
@@ -108,27 +108,38 @@ def check_merged(scope: Scope, uses: Mapping[str, Use]) -> None:
     for join in joins:
         right = _visible(join.this, scope, uses)
         if visible is None or right is None:
-            leave_to_spark(select, "USING with relations whose columns are not known here is only proved on Spark")
+            leave_to_spark(select, "USING with relations whose columns are not known here is only supported on Spark")
             return
         once = {column.name.lower() for column in join.args.get("using") or ()}
         if join.method.upper() == "NATURAL":
             once = visible.keys() & right.keys()
         if any(visible[name] != 1 or right[name] != 1 for name in once):
-            leave_to_spark(select, "USING of a column that several tables have is only proved on Spark")
+            leave_to_spark(select, "USING of a column that several tables have is only supported on Spark")
         merged |= once
         if join.kind.upper() not in ("SEMI", "ANTI"):
             visible += right
             visible.subtract(once)
     assert visible is not None
-    named = {column.name.lower() for column in select.find_all(exp.Column) if not column.table}
+    bare = [column for column in select.find_all(exp.Column) if not column.table]
+    for column in bare:
+        name = column.name.lower()
+        here = column.find_ancestor(exp.Select) is select and not isinstance(column.parent, exp.Join)
+        if here and name in merged and visible[name] > 1:
+            having = [alias for alias in scope.sources if (_of(alias, scope, uses) or Counter())[name]]
+            raise _ambiguous(column, having, sql)
+    named = {column.name.lower() for column in bare}
     seen = merged if any(item.is_star for item in select.selects) else merged & named
     if any(visible[name] > 1 for name in seen):
-        leave_to_spark(select, "a column of USING that a further table has is only proved on Spark")
+        leave_to_spark(select, "a column of USING that a further table has is only supported on Spark")
 
 
 def _visible(relation: exp.Expr, scope: Scope, uses: Mapping[str, Use]) -> Counter[str] | None:
     """How often each name, in lower case, is among the columns of a relation, if they are known."""
-    source = scope.sources.get(relation.alias_or_name)
+    return _of(relation.alias_or_name, scope, uses)
+
+
+def _of(alias: str, scope: Scope, uses: Mapping[str, Use]) -> Counter[str] | None:
+    source = scope.sources.get(alias)
     names = _names_of(source, uses) if source is not None else None
     return None if names is None else Counter(names)
 

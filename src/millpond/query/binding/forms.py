@@ -69,7 +69,7 @@ def _tell_apart(select: exp.Select) -> None:
         if seen[name] < 2:
             continue
         if any(column.table.lower() == name for column in select.find_all(exp.Column)):
-            leave_to_spark(select, f'two tables called "{name}" are only proved on Spark')
+            leave_to_spark(select, f'two tables called "{name}" are only supported on Spark')
         identifier = exp.to_identifier(f"{relation.alias_or_name} ({seen[name]})", quoted=True)
         columns = relation.args["alias"].args.get("columns") if relation.args.get("alias") else None
         if not relation.alias:

@@ -48,7 +48,7 @@ def expand_stars(scope: Scope, uses: Mapping[str, Use], hidden: bool, changes: T
         return
     if not any(u.window is not None or hidden for u in by_alias.values()):
         if not _leaves_out_known(scope, uses):
-            leave_to_spark(select, "* EXCEPT of a column that is not known here is only proved on Spark")
+            leave_to_spark(select, "* EXCEPT of a column that is not known here is only supported on Spark")
         if merges(select) and any(isinstance(item, exp.Column) and item.is_star for item in select.expressions):
             _order_stars(scope, uses, sql)
         return
@@ -91,7 +91,7 @@ def _order_stars(scope: Scope, uses: Mapping[str, Use], sql: str) -> None:
     for item in select.expressions:
         names = _names(scope, item.table, uses) if isinstance(item, exp.Column) and item.is_star else ()
         if names is None:
-            leave_to_spark(select, "the order of columns beside USING is only proved on Spark")
+            leave_to_spark(select, "the order of columns beside USING is only supported on Spark")
         columns = None if not names else _columns_of(item, scope, uses, True, sql)
         expressions += [item] if columns is None else columns
     select.set("expressions", expressions)
@@ -109,7 +109,7 @@ def _columns_of(item: exp.Expr, scope: Scope, uses: Mapping[str, Use], hidden: b
         if merges(scope.expression):
             order = star_order(scope.expression, lambda name: _names(scope, name, uses))
             if order is None:
-                leave_to_spark(scope.expression, "the order of columns beside USING is only proved on Spark")
+                leave_to_spark(scope.expression, "the order of columns beside USING is only supported on Spark")
             else:
                 places = {name: place for place, name in enumerate(order(item.table))}
                 columns.sort(key=lambda c: places.get(c.name.lower(), len(places)))

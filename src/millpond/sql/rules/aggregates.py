@@ -63,7 +63,7 @@ def total(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None)
     if value.type.name == "DECIMAL":
         type = decimal(value.type.precision + 10, value.type.scale)
         return Value(f"CAST({call} AS {duck(type)})", type, True)
-    raise NotOnDuckDB(f"sum of {value.type} is only proved on Spark")
+    raise NotOnDuckDB(f"sum of {value.type} is only supported on Spark")
 
 
 def average(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) -> Value:
@@ -72,7 +72,7 @@ def average(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
     if value.type.name == "DECIMAL":
         return _average_of_decimals(prefix, value, suffix)
     if not (value.type.is_integer or value.type == DOUBLE):
-        raise NotOnDuckDB(f"avg of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"avg of {value.type} is only supported on Spark")
     # Spark divides a DOUBLE sum by the count. DuckDB's own avg goes through a wider float and can end one bit off.
     given = f"CAST({value.sql} AS DOUBLE)" if value.type == BIGINT else value.sql
     sql = f"(CAST(sum({prefix}{given}){suffix} AS DOUBLE) / count({prefix}{given}){suffix})"
@@ -83,7 +83,7 @@ def _average_of_decimals(prefix: str, value: Value, suffix: str) -> Value:
     """Four more places, half away from zero. Done in whole numbers, which fit HUGEINT for as many digits as are allowed here."""
     precision, scale = value.type.precision, value.type.scale
     if precision > 23 or precision + scale > 30:
-        raise NotOnDuckDB(f"avg of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"avg of {value.type} is only supported on Spark")
     type = decimal(precision + 4, scale + 4)
     total = f"sum({prefix}CAST(CAST({value.sql} AS DECIMAL(38,{scale})) * {10**scale} AS HUGEINT)){suffix}"
     count = f"nullif(count({prefix}{value.sql}){suffix}, 0)"
@@ -116,7 +116,7 @@ def spread(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None
         values.append(behind(keep, tr.value(node.expression)))
     for each in values:
         if not (each.type.is_integer or each.type.name in ("FLOAT", "DOUBLE")):
-            raise NotOnDuckDB(f"{name} of {each.type} is only proved on Spark")
+            raise NotOnDuckDB(f"{name} of {each.type} is only supported on Spark")
     texts = [convert(each, DOUBLE).sql for each in values]
     sql = f"{name}({prefix}{', '.join(texts)}){suffix}"
     if len(texts) == 1:
@@ -143,7 +143,7 @@ def extreme(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
     only(node, "this")
     prefix, value = argument(node, tr, keep)
     if not picks.orderable(value):
-        raise NotOnDuckDB(f"{node.key} of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"{node.key} of {value.type} is only supported on Spark")
     return Value(f"{node.key}({prefix}{value.sql}){suffix}", value.type, value.raises)
 
 
@@ -209,7 +209,7 @@ def _filtered(node: exp.Filter, tr: Translator, suffix: str) -> Value:
 
 def grouping(node: exp.Grouping, tr: Translator) -> Value:
     if len(node.expressions) != 1 or not tr.scope.grouping_sets:
-        raise NotOnDuckDB("such a grouping is only proved on Spark")
+        raise NotOnDuckDB("such a grouping is only supported on Spark")
     return Value(f"CAST(GROUPING({tr.value(node.expressions[0]).sql}) AS TINYINT)", TINYINT)
 
 
@@ -217,7 +217,7 @@ def grouping_id(node: exp.GroupingId, tr: Translator) -> Value:
     keys = tr.scope.group_keys
     asked = tuple(value.sql for value in tr.values(node.expressions))
     if keys is None or not tr.scope.grouping_sets or (asked and asked != keys):
-        raise NotOnDuckDB("such a grouping_id is only proved on Spark")
+        raise NotOnDuckDB("such a grouping_id is only supported on Spark")
     return Value(f"CAST(GROUPING({', '.join(keys)}) AS BIGINT)", BIGINT)
 
 
@@ -251,19 +251,19 @@ def window(node: Any, tr: Translator) -> Value:
     rule = _AGGREGATES.get(kind) if kind not in _PICKS else None
     if rule is not None:
         if nulls or function.find(exp.Distinct):
-            raise NotOnDuckDB(f"such a window function {function.key} is only proved on Spark")
+            raise NotOnDuckDB(f"such a window function {function.key} is only supported on Spark")
         return rule(function, tr, f" OVER {_over(node, tr)}", None)
     if kind in _RANKS:
         name, to = _RANKS[kind]
         if not node.args.get("order"):
-            raise NotOnDuckDB(f"{name} without an order is only proved on Spark")
+            raise NotOnDuckDB(f"{name} without an order is only supported on Spark")
         if function.args.get("expressions") or nulls:
             raise NotOnDuckDB(unproved(function))
         return Value(f"CAST({name}() OVER {_over(node, tr)} AS {to})", INT if to == "INTEGER" else DOUBLE)
     if kind is exp.Ntile:
         buckets = tr.value(function.this).constant
         if not isinstance(buckets, int) or buckets < 1 or not node.args.get("order"):
-            raise NotOnDuckDB("such an ntile is only proved on Spark")
+            raise NotOnDuckDB("such an ntile is only supported on Spark")
         return Value(f"CAST(ntile({buckets}) OVER {_over(node, tr)} AS INTEGER)", INT)
     if kind in (exp.Lag, exp.Lead):
         return _shifted(function, nulls, node, tr)
@@ -284,10 +284,10 @@ def _shifted(function: exp.Expression, nulls: str, node: exp.Expression, tr: Tra
     only(function, "this", "offset", "default")
     value = tr.value(function.this)
     if value.type == VOID:
-        raise NotOnDuckDB("lag of NULL is only proved on Spark")
+        raise NotOnDuckDB("lag of NULL is only supported on Spark")
     offset = tr.value(function.args["offset"]).constant if function.args.get("offset") is not None else 1
     if not isinstance(offset, int) or offset < 0 or node.args.get("spec") or not node.args.get("order"):
-        raise NotOnDuckDB(f"such a {function.key} is only proved on Spark")
+        raise NotOnDuckDB(f"such a {function.key} is only supported on Spark")
     arguments = f"{value.sql}, {offset}"
     if function.args.get("default") is not None:
         default = convert(tr.value(function.args["default"]), value.type)
@@ -302,7 +302,7 @@ def _definition(node: exp.Window, tr: Translator) -> exp.Expression:
         return node
     named = tr.scope.windows.get(alias.name.lower())
     if named is None or named.args.get("alias") or any(node.args.get(key) for key in ("partition_by", "order", "spec")):
-        raise NotOnDuckDB("a named window built on another is only proved on Spark")
+        raise NotOnDuckDB("a named window built on another is only supported on Spark")
     return named
 
 
@@ -318,7 +318,7 @@ def _over(node: exp.Expression, tr: Translator) -> str:
         for item in order.expressions:
             key = tr.value(item.this)
             if key.is_constant:
-                raise NotOnDuckDB("a window ordered by a constant is only proved on Spark")
+                raise NotOnDuckDB("a window ordered by a constant is only supported on Spark")
             keys.append(key)
             items.append(key.sql + direction(item))
         parts.append("ORDER BY " + ", ".join(items))
@@ -331,7 +331,7 @@ def _frame(spec: exp.WindowSpec, keys: list[Value], tr: Translator) -> str:
     only(spec, "kind", "start", "start_side", "end", "end_side")
     kind = spec.text("kind").upper()
     if kind not in ("ROWS", "RANGE"):
-        raise NotOnDuckDB(f"a frame of {kind} is only proved on Spark")
+        raise NotOnDuckDB(f"a frame of {kind} is only supported on Spark")
     start = _bound(spec, "start", kind, keys)
     end = _bound(spec, "end", kind, keys) if spec.args.get("end") is not None else "CURRENT ROW"
     return f"{kind} BETWEEN {start} AND {end}"
@@ -349,7 +349,7 @@ def _bound(spec: exp.WindowSpec, which: str, kind: str, keys: list[Value]) -> st
         numeric = len(keys) == 1 and keys[0].type in (INT, BIGINT)
         if kind == "ROWS" or numeric:
             return f"{bound.name} {side}"
-    raise NotOnDuckDB("such a frame is only proved on Spark")
+    raise NotOnDuckDB("such a frame is only supported on Spark")
 
 
 RULES: dict[type[exp.Expression], Rule] = {

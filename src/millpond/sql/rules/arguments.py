@@ -27,7 +27,7 @@ def argument(
     inner, prefix = inner if inner is not None else node.this, ""
     if isinstance(inner, exp.Distinct):
         if len(inner.expressions) != 1 or inner.args.get("on"):
-            raise NotOnDuckDB(f"{node.key} of several distinct values is only proved on Spark")
+            raise NotOnDuckDB(f"{node.key} of several distinct values is only supported on Spark")
         inner, prefix = inner.expressions[0], "DISTINCT "
     return prefix, behind(keep, tr.value(inner))
 
@@ -35,14 +35,14 @@ def argument(
 def behind(keep: Value | None, value: Value) -> Value:
     """The argument of an aggregate with a FILTER: whether Spark evaluates it for rows left out depends on its plan."""
     if keep is not None and value.raises:
-        raise NotOnDuckDB("an argument that can fail behind a FILTER is only proved on Spark")
+        raise NotOnDuckDB("an argument that can fail behind a FILTER is only supported on Spark")
     return value
 
 
 def no_window(name: str, suffix: str) -> None:
     """Refuse an aggregate with OVER."""
     if "OVER" in suffix:
-        raise NotOnDuckDB(f"{name} as a window function is only proved on Spark")
+        raise NotOnDuckDB(f"{name} as a window function is only supported on Spark")
 
 
 def filtered_by(keep: Value | None, *conditions: str) -> str:

@@ -32,7 +32,7 @@ from millpond.sql.rules.types import convert
 def _array(node: exp.Expression, value: Value) -> DataType:
     """The type of an array's elements."""
     if not isinstance(value.type, ArrayType):
-        raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} of {value.type} is only supported on Spark")
     return value.type.element
 
 
@@ -51,7 +51,7 @@ def part_of_split(node: exp.SplitPart, tr: Translator) -> Value:
     value, separator, index = tr.values((node.this, node.args["delimiter"], node.args["part_index"]))
     known = isinstance(separator.constant, str) and separator.constant and isinstance(index.constant, int)
     if value.type != STRING or not known or not index.constant or index.type != INT:
-        raise NotOnDuckDB("such a split_part is only proved on Spark")
+        raise NotOnDuckDB("such a split_part is only supported on Spark")
     return Value(f"split_part({value.sql}, {separator.sql}, {index.constant})", STRING, value.raises)
 
 
@@ -63,7 +63,7 @@ def element(node: exp.Bracket, tr: Translator) -> Value:
     index = tr.value(node.expressions[0]).constant if len(node.expressions) == 1 else None
     offset = int(node.args.get("offset") or 0)
     if isinstance(index, bool) or not isinstance(index, int) or index < offset or abs(index) > 1_000_000:
-        raise NotOnDuckDB("an element at such a place is only proved on Spark")
+        raise NotOnDuckDB("an element at such a place is only supported on Spark")
     place = index - offset + 1
     beyond = f"error('an array has no element at {index}')"
     sql = (
@@ -93,7 +93,7 @@ def joined(node: exp.ArrayToString, tr: Translator) -> Value:
     only(node, "this", "expression")
     array, separator = tr.value(node.this), tr.value(node.expression)
     if _array(node, array) != STRING or not isinstance(separator.constant, str):
-        raise NotOnDuckDB("array_join of anything but texts is only proved on Spark")
+        raise NotOnDuckDB("array_join of anything but texts is only supported on Spark")
     sql = f"CASE WHEN {array.sql} IS NOT NULL THEN coalesce(array_to_string({array.sql}, {separator.sql}), '') END"
     return Value(sql, STRING, array.raises)
 
@@ -121,9 +121,9 @@ def exploded(node: exp.Explode, tr: Translator) -> Value:
     assert select is not None
     several = len([e for e in select.expressions if e.find(exp.Explode, exp.Posexplode)]) > 1
     if several or any(select.args.get(key) for key in ("group", "having", "distinct", "qualify")):
-        raise NotOnDuckDB("explode in such a query is only proved on Spark")
+        raise NotOnDuckDB("explode in such a query is only supported on Spark")
     if any(e.find(exp.AggFunc, exp.Window) for e in select.expressions):
-        raise NotOnDuckDB("explode beside aggregates is only proved on Spark")
+        raise NotOnDuckDB("explode beside aggregates is only supported on Spark")
     return elements(node, tr)
 
 
@@ -146,7 +146,7 @@ def collect(node: exp.Expression, tr: Translator, suffix: str, keep: Value | Non
     distinct = bool(prefix) or isinstance(node, exp.ArrayUniqueAgg)
     rows = [] if distinct else row_order(node, tr)
     if rows is None or not orderable(value) or (distinct and value.type == DOUBLE):
-        raise NotOnDuckDB(f"{name} of rows without an order is only proved on Spark")
+        raise NotOnDuckDB(f"{name} of rows without an order is only supported on Spark")
     listed = f"list({'DISTINCT ' if distinct else ''}{value.sql}{in_order([*rows, value.sql])})"
     kind = ArrayType.of(value.type)
     sql = f"coalesce({listed}{filtered_by(keep, f'{value.sql} IS NOT NULL')}, CAST([] AS {duck(kind)}))"

@@ -51,7 +51,7 @@ def condition(node: exp.Expression, tr: Translator) -> Value:
     """A value that stands where a truth value is needed."""
     value = tr.value(node)
     if value.type != BOOLEAN:
-        raise NotOnDuckDB(f"{value.type} as a condition is only proved on Spark")
+        raise NotOnDuckDB(f"{value.type} as a condition is only supported on Spark")
     return value
 
 
@@ -66,7 +66,7 @@ def compare(symbol: str, left: Value, right: Value) -> Value:
 
 def _meet(left: Value, right: Value) -> tuple[Value, Value]:
     if left.type == BINARY or right.type == BINARY:
-        raise NotOnDuckDB("comparing BINARY is only proved on Spark")
+        raise NotOnDuckDB("comparing BINARY is only supported on Spark")
     if left.type == right.type or (left.type.is_integer and right.type.is_integer):
         return left, right  # DuckDB widens integers as Spark does; no cast hides the column from pruning
     type = common(left.type, right.type)
@@ -134,7 +134,7 @@ def null_test(node: exp.Anonymous, tr: Translator) -> Value:
 def nan_test(node: exp.IsNan, tr: Translator) -> Value:
     value = tr.value(node.this)
     if value.type not in (DOUBLE, FLOAT):
-        raise NotOnDuckDB(f"isnan of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"isnan of {value.type} is only supported on Spark")
     return Value(f"coalesce(isnan({value.sql}), FALSE)", BOOLEAN, value.raises)  # of NULL it is false, not NULL
 
 
@@ -154,7 +154,7 @@ def membership(node: exp.In, tr: Translator) -> Value:
         type = common_of(values)
         values = [convert(value, type) for value in values]
     if any(value.raises for value in values[1:]):
-        raise NotOnDuckDB("in with elements that can fail is only proved on Spark")
+        raise NotOnDuckDB("in with elements that can fail is only supported on Spark")
     sql = f"({values[0].sql} IN ({', '.join(value.sql for value in values[1:])}))"
     return Value(sql, BOOLEAN, values[0].raises)
 
@@ -186,16 +186,16 @@ def _check_place(node: exp.In) -> None:
         mixed = mixed or isinstance(parent, (exp.And, exp.Or))
         parent = parent.parent
     if not isinstance(parent, exp.Where):
-        raise NotOnDuckDB("in with a query anywhere but in WHERE is only proved on Spark")
+        raise NotOnDuckDB("in with a query anywhere but in WHERE is only supported on Spark")
 
 
 def _in_query(value: Value, query: exp.Expression, tr: Translator) -> Value:
     relation = tr.relation(query.this if isinstance(query, exp.Subquery) else query)
     if len(relation.columns) != 1:
-        raise NotOnDuckDB("in with several columns is only proved on Spark")
+        raise NotOnDuckDB("in with several columns is only supported on Spark")
     found = relation.columns[0][1]
     if found == VOID:
-        raise NotOnDuckDB("in with a column of bare NULLs is only proved on Spark")
+        raise NotOnDuckDB("in with a column of bare NULLs is only supported on Spark")
     sql = relation.sql
     if value.type != found:
         type = common(value.type, found)
@@ -218,7 +218,7 @@ def scalar_query(node: exp.Subquery, tr: Translator) -> Value:
     only(node, "this")
     relation = tr.relation(node.this)
     if len(relation.columns) != 1 or relation.columns[0][1] == VOID:
-        raise NotOnDuckDB("such a scalar subquery is only proved on Spark")
+        raise NotOnDuckDB("such a scalar subquery is only supported on Spark")
     return Value(f"({relation.sql})", relation.columns[0][1], True)
 
 
@@ -252,7 +252,7 @@ def _choice(tests: list[Value], results: list[Value]) -> Value:
     """A searched CASE whose last result is the ELSE."""
     type = common_of(results)
     if type == VOID:
-        raise NotOnDuckDB("a choice between NULLs is only proved on Spark")
+        raise NotOnDuckDB("a choice between NULLs is only supported on Spark")
     raises = any(value.raises for value in (*tests, *results))
     results = [convert(value, type) for value in results]
     branches = " ".join(f"WHEN {t.sql} THEN {r.sql}" for t, r in zip(tests, results[:-1], strict=True))
@@ -276,7 +276,7 @@ def _merged(parts: tuple[exp.Expression, ...], tr: Translator) -> Value:
         return tr.value(parts[0])
     values = tr.values(parts)
     if len({value.type for value in values}) > 1:
-        raise NotOnDuckDB("USING of columns of different types is only proved on Spark")
+        raise NotOnDuckDB("USING of columns of different types is only supported on Spark")
     return _several("coalesce", values)
 
 
@@ -290,25 +290,25 @@ def extreme(node: exp.Greatest | exp.Least, tr: Translator) -> Value:
     """GREATEST and LEAST pass over NULL and take NaN for the largest, on both engines."""
     values = tr.values((node.this, *node.expressions))
     if len({value.type == STRING for value in values if value.type != VOID}) > 1:
-        raise NotOnDuckDB(f"{node.key} of a string among others is only proved on Spark")
+        raise NotOnDuckDB(f"{node.key} of a string among others is only supported on Spark")
     return _several(node.key, values)
 
 
 def _several(name: str, values: list[Value]) -> Value:
     type = common_of(values)
     if type == VOID:
-        raise NotOnDuckDB(f"{name} of NULLs is only proved on Spark")
+        raise NotOnDuckDB(f"{name} of NULLs is only supported on Spark")
     raises = any(value.raises for value in values)
     values = [convert(value, type) for value in values]
     if name != "coalesce" and len(values) < 2:
-        raise NotOnDuckDB(f"{name} of one value is only proved on Spark")
+        raise NotOnDuckDB(f"{name} of one value is only supported on Spark")
     return Value(f"CAST({name}({', '.join(value.sql for value in values)}) AS {duck(type)})", type, raises)
 
 
 def nullif(node: exp.Nullif, tr: Translator) -> Value:
     value, other = tr.value(node.this), tr.value(node.expression)
     if value.type == VOID:
-        raise NotOnDuckDB("nullif of NULL is only proved on Spark")
+        raise NotOnDuckDB("nullif of NULL is only supported on Spark")
     test = compare("=", value, other)
     return Value(f"CASE WHEN {test.sql} THEN NULL ELSE {value.sql} END", value.type, test.raises)
 

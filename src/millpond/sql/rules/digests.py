@@ -16,7 +16,7 @@ def digest(node: exp.MD5 | exp.SHA, tr: Translator) -> Value:
     only(node, "this")
     value = tr.value(node.this)
     if value.type != STRING:
-        raise NotOnDuckDB(f"a digest of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"a digest of {value.type} is only supported on Spark")
     name = "md5" if isinstance(node, exp.MD5) else "sha1"
     return Value(f"{name}({value.sql})", STRING, value.raises)
 
@@ -26,7 +26,7 @@ def digest_of_length(node: exp.SHA2, tr: Translator) -> Value:
     value = tr.value(node.this)
     length = tr.value(node.args["length"]).constant if node.args.get("length") is not None else None
     if value.type != STRING or length not in (0, 256) or isinstance(length, bool):
-        raise NotOnDuckDB("such a sha2 is only proved on Spark")
+        raise NotOnDuckDB("such a sha2 is only supported on Spark")
     return Value(f"sha256({value.sql})", STRING, value.raises)
 
 
@@ -37,7 +37,7 @@ def json_value(node: exp.Anonymous, tr: Translator) -> Value:
     value, path = tr.values(node.expressions)
     found = _PATH.fullmatch(path.constant) if isinstance(path.constant, str) else None
     if value.type != STRING or found is None:
-        raise NotOnDuckDB("get_json_object with such a path is only proved on Spark")
+        raise NotOnDuckDB("get_json_object with such a path is only supported on Spark")
     names = found.group(1)[1:].split(".")
     x, full = value.sql, text(str(path.constant))
     prefixes = [text("$" + "".join(f".{name}" for name in names[:i])) for i in range(len(names))]

@@ -20,11 +20,11 @@ def group_by(node: exp.Group, tr: Translator) -> str:
         if isinstance(each, exp.GroupingSets):
             # With other keys beside it, `GROUP BY a, b GROUPING SETS (...)` could be meant, which is not a product.
             if len(node.expressions) > 1:
-                raise NotOnDuckDB("grouping sets beside other keys are only proved on Spark")
+                raise NotOnDuckDB("grouping sets beside other keys are only supported on Spark")
             # Of the empty set alone there is a row even if there are no rows, as without GROUP BY.
             tr.scope.grouping_sets = any(not _is_empty(part) for part in each.expressions)
             if not tr.scope.grouping_sets and len(each.expressions) > 1:
-                raise NotOnDuckDB("such grouping sets are only proved on Spark")
+                raise NotOnDuckDB("such grouping sets are only supported on Spark")
             _check_alike(each)
             return f" GROUP BY GROUPING SETS ({', '.join(_grouping_set(part, tr) for part in each.expressions)})"
         if each.__class__ in _GROUPINGS:
@@ -39,7 +39,7 @@ def group_by(node: exp.Group, tr: Translator) -> str:
     for found in (*(node.args.get("rollup") or ()), *(node.args.get("cube") or ())):
         # GROUP BY a, b WITH ROLLUP: all the keys are meant
         if found.expressions or len(items) != len(keys):
-            raise NotOnDuckDB("such a grouping is only proved on Spark")
+            raise NotOnDuckDB("such a grouping is only supported on Spark")
         tr.scope.grouping_sets = True
         _check_alike(node)
         items = [f"{_GROUPINGS[found.__class__]} ({', '.join(keys)})"]
@@ -68,7 +68,7 @@ def _check_alike(node: exp.Expression) -> None:
     seen: dict[tuple[str, ...], str] = {}
     for key in node.find_all(exp.Binary, exp.Func):
         if isinstance(key.parent, _AROUND_KEYS) and seen.setdefault(_parts(key), key.sql("spark")) != key.sql("spark"):
-            raise NotOnDuckDB("grouping sets of keys that may be alike are only proved on Spark")
+            raise NotOnDuckDB("grouping sets of keys that may be alike are only supported on Spark")
 
 
 _AROUND_KEYS = (exp.Group, exp.GroupingSets, exp.Rollup, exp.Cube, exp.Tuple, exp.Paren)
@@ -88,7 +88,7 @@ def check_respelled(select: exp.Select) -> None:
     spelled = {_parts(key): key.sql("spark") for key in keys}
     clauses = (*select.expressions, select.args.get("having"), select.args.get("order"))
     if any(clause is not None and _respells(clause, spelled) for clause in clauses):
-        raise NotOnDuckDB("a key of GROUP BY that is spelled otherwise in an output is only proved on Spark")
+        raise NotOnDuckDB("a key of GROUP BY that is spelled otherwise in an output is only supported on Spark")
 
 
 def _respells(node: exp.Expr, spelled: Mapping[tuple[str, ...], str]) -> bool:
@@ -105,14 +105,14 @@ def _respells(node: exp.Expr, spelled: Mapping[tuple[str, ...], str]) -> bool:
 def _set_key(node: exp.Expression, tr: Translator) -> str:
     """A key of grouping sets. Of a constant, also one that is computed, Spark does not know afterwards that it was a key."""
     if node.find(exp.Column, exp.AggFunc, exp.Placeholder) is None:
-        raise NotOnDuckDB("grouping sets of constants are only proved on Spark")
+        raise NotOnDuckDB("grouping sets of constants are only supported on Spark")
     return _key(node, tr)
 
 
 def _key(node: exp.Expression, tr: Translator) -> str:
     if isinstance(node, exp.Tuple):
-        raise NotOnDuckDB("grouping by several columns at once is only proved on Spark")
+        raise NotOnDuckDB("grouping by several columns at once is only supported on Spark")
     value = tr.value(node)
     if value.is_constant:  # DuckDB would take a number for a position
-        raise NotOnDuckDB("grouping by a constant is only proved on Spark")
+        raise NotOnDuckDB("grouping by a constant is only supported on Spark")
     return value.sql

@@ -82,7 +82,7 @@ def negation(node: exp.Neg, tr: Translator) -> Value:
         return number_literal("-" + inner.this)
     value = tr.value(inner)
     if not is_number(value.type):
-        raise NotOnDuckDB(f"minus of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"minus of {value.type} is only supported on Spark")
     if isinstance(value.constant, int) and fits(-value.constant, value.type):
         return literal(-value.constant, value.type)
     sql = f"(- {value.sql})"
@@ -94,7 +94,7 @@ def negation(node: exp.Neg, tr: Translator) -> Value:
 
 def _need_kept(what: str, value: Value) -> None:
     if value.type.name == "DECIMAL" and value.type.precision > _DIGITS_KEPT:
-        raise NotOnDuckDB(f"{what} of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"{what} of {value.type} is only supported on Spark")
 
 
 def arithmetic(node: Any, tr: Translator) -> Value:
@@ -132,7 +132,7 @@ def arithmetic(node: Any, tr: Translator) -> Value:
 def _need_numbers(symbol: str, *values: Value) -> None:
     for value in values:
         if not is_number(value.type) or value.type == FLOAT:
-            raise NotOnDuckDB(f"{symbol} on {value.type} is only proved on Spark")
+            raise NotOnDuckDB(f"{symbol} on {value.type} is only supported on Spark")
 
 
 def _as_decimal(value: Value, node: exp.Expr) -> Value:
@@ -146,7 +146,7 @@ def _as_decimal(value: Value, node: exp.Expr) -> Value:
         node = node.this if isinstance(node, exp.Neg) else node
         if isinstance(node, (exp.Cast, exp.TryCast)):
             raise NotOnDuckDB(
-                "a cast number beside a decimal is only proved on Spark"
+                "a cast number beside a decimal is only supported on Spark"
             )  # 5L and CAST(5 AS BIGINT) look alike
         if isinstance(node, exp.Literal):
             digits = len(str(abs(value.constant)))
@@ -165,7 +165,7 @@ def division(node: exp.Div, tr: Translator) -> Value:
     left, right = tr.value(node.this), tr.value(node.expression)
     _need_numbers("/", left, right)
     if "DECIMAL" in (left.type.name, right.type.name) and DOUBLE not in (left.type, right.type):
-        raise NotOnDuckDB("division of decimals is only proved on Spark")
+        raise NotOnDuckDB("division of decimals is only supported on Spark")
     left, right = convert(left, DOUBLE), convert(right, DOUBLE)
     return Value(f"({left.sql} / {right.sql})", DOUBLE, _divides(left, right))
 
@@ -180,7 +180,7 @@ def whole_division(node: exp.IntDiv, tr: Translator) -> Value:
     only(node, "this", "expression")
     left, right = tr.value(node.this), tr.value(node.expression)
     if not (left.type.is_integer and right.type.is_integer):
-        raise NotOnDuckDB(f"div of {left.type} by {right.type} is only proved on Spark")
+        raise NotOnDuckDB(f"div of {left.type} by {right.type} is only supported on Spark")
     type = common(left.type, right.type)
     left, right = convert(left, type), convert(right, type)
     raises = _divides(left, right) or right.constant == -1
@@ -196,7 +196,7 @@ def _remainder(left: Value, right: Value) -> Value:
     _need_numbers("%", left, right)
     type = common(left.type, right.type)
     if type.name == "DECIMAL":
-        raise NotOnDuckDB("the remainder of decimals is only proved on Spark")
+        raise NotOnDuckDB("the remainder of decimals is only supported on Spark")
     left, right = convert(left, type), convert(right, type)
     return Value(f"({left.sql} % {right.sql})", type, _divides(left, right))
 
@@ -204,7 +204,7 @@ def _remainder(left: Value, right: Value) -> Value:
 def positive_remainder(node: exp.Anonymous, tr: Translator) -> Value:
     left, right = tr.values(_arguments(node, 2))
     if not (left.type.is_integer and isinstance(right.constant, int) and right.constant > 0):
-        raise NotOnDuckDB("pmod by anything but a positive number is only proved on Spark")
+        raise NotOnDuckDB("pmod by anything but a positive number is only supported on Spark")
     rest = _remainder(left, right)
     return Value(f"(({rest.sql} + {right.sql}) % {right.sql})", rest.type, left.raises)
 
@@ -240,7 +240,7 @@ def absolute(node: exp.Abs, tr: Translator) -> Value:
 def power(node: exp.Pow, tr: Translator) -> Value:
     """The engines differ in the last bits, so only where the query says that an error is fine."""
     if not node.meta.get(ERROR_IS_FINE):
-        raise NotOnDuckDB("a power is only proved on Spark")
+        raise NotOnDuckDB("a power is only supported on Spark")
     base, exponent = convert(tr.value(node.this), DOUBLE), convert(tr.value(node.expression), DOUBLE)
     return Value(f"pow({base.sql}, {exponent.sql})", DOUBLE, True)
 
@@ -276,7 +276,7 @@ def whole(node: exp.Floor | exp.Ceil, tr: Translator) -> Value:
             return value
         type = decimal(value.type.precision - value.type.scale + 1, 0)
         return Value(f"CAST({function}({value.sql}) AS {duck(type)})", type, value.raises)
-    raise NotOnDuckDB(f"{function} of {value.type} is only proved on Spark")
+    raise NotOnDuckDB(f"{function} of {value.type} is only supported on Spark")
 
 
 def _within(sql: str, result: str, what: str) -> str:
@@ -293,10 +293,10 @@ def rounded(node: exp.Round, tr: Translator) -> Value:
     if node.args.get("decimals") is not None:
         constant = tr.value(node.args["decimals"]).constant
         if not isinstance(constant, int):
-            raise NotOnDuckDB("round to a number of places that is not a constant is only proved on Spark")
+            raise NotOnDuckDB("round to a number of places that is not a constant is only supported on Spark")
         places = constant
     if not 0 <= places <= 6:
-        raise NotOnDuckDB(f"round to {places} places is only proved on Spark")
+        raise NotOnDuckDB(f"round to {places} places is only supported on Spark")
     if value.type.is_integer:
         return value
     if value.type.name == "DECIMAL":
@@ -304,7 +304,7 @@ def rounded(node: exp.Round, tr: Translator) -> Value:
         type = decimal(value.type.precision - value.type.scale + 1 + scale, scale)
         return Value(f"CAST(round({value.sql}, {places}) AS {duck(type)})", type, value.raises)
     if value.type != DOUBLE:
-        raise NotOnDuckDB(f"round of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"round of {value.type} is only supported on Spark")
     if places == 0:
         return Value(f"round({value.sql})", DOUBLE, value.raises)
     # Through the text into a decimal, which rounds it as Spark does. Within +-10**(15 - places) that decimal is an
@@ -322,7 +322,7 @@ def rounded(node: exp.Round, tr: Translator) -> Value:
 def cast(node: exp.Cast, tr: Translator) -> Value:
     """CAST as written by the user. (`exp.TryCast` without `safe` is how sqlglot reads Spark's plain CAST.)"""
     if node.args.get("format") or node.args.get("action") or node.args.get("default"):
-        raise NotOnDuckDB("cast with a format is only proved on Spark")
+        raise NotOnDuckDB("cast with a format is only supported on Spark")
     value, type = tr.value(node.this), type_of(node.to)
     return tried_cast(value, type) if node.args.get("safe") else cast_value(value, type)
 
@@ -336,7 +336,7 @@ def tried_cast(value: Value, type: DataType) -> Value:
     if template is None or source == STRING:
         return cast_value(value, type)  # a cast that cannot fail
     if (source, type) == (DOUBLE, BIGINT):
-        raise NotOnDuckDB("try_cast of a DOUBLE to BIGINT is only proved on Spark")
+        raise NotOnDuckDB("try_cast of a DOUBLE to BIGINT is only supported on Spark")
     sql = template.format(x=value.sql, to=duck(type))
     return Value(f"TRY_{sql}" if sql.startswith("CAST(") else sql, type, value.raises)
 
@@ -363,7 +363,7 @@ def _tried_string(value: Value, type: DataType) -> Value:
     elif type in (DATE, TIMESTAMP):
         known, found = _FORMATS[type.name], f"TRY_CAST({sql} AS {to})"
     else:
-        raise NotOnDuckDB(f"try_cast of a string to {type} is only proved on Spark")
+        raise NotOnDuckDB(f"try_cast of a string to {type} is only supported on Spark")
     return Value(
         f"CASE WHEN {sql} IS NULL THEN NULL WHEN regexp_full_match({sql}, '{known}') THEN {found} ELSE {refuse} END",
         type,
@@ -444,7 +444,7 @@ _FORMATS = {
 def _parse_string(value: Value, type: DataType) -> Value:
     form = _FORMATS.get(type.name)
     if form is None:
-        raise NotOnDuckDB(f"a cast of a string to {type} is only proved on Spark")
+        raise NotOnDuckDB(f"a cast of a string to {type} is only supported on Spark")
     sql = (
         f"CASE WHEN {value.sql} IS NULL OR regexp_full_match({value.sql}, '{form}') "
         f"THEN CAST({value.sql} AS {duck(type)}) ELSE {only_spark(f'a cast of an unusual string to {type}')} END"

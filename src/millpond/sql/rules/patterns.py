@@ -59,7 +59,7 @@ def strftime_pattern(pattern: str) -> str:
         token = _TOKEN.match(pattern, place)
         written = _LETTERS.get(token["letters"]) if token is not None and token["letters"] else None
         if token is None or (token["letters"] and written is None):
-            raise NotOnDuckDB(f"date_format with the pattern {pattern!r} is only proved on Spark")
+            raise NotOnDuckDB(f"date_format with the pattern {pattern!r} is only supported on Spark")
         place = token.end()
         parts.append(written or (token["quoted"] or token["plain"]).replace("%", "%%"))
     return "".join(parts)
@@ -70,7 +70,7 @@ def date_format(node: exp.Anonymous, tr: Translator) -> Value:
         raise NotOnDuckDB(unproved(node))
     value, pattern = tr.values(node.expressions)
     if value.type not in (DATE, TIMESTAMP) or not isinstance(pattern.constant, str) or not pattern.constant:
-        raise NotOnDuckDB(f"date_format of {value.type} with such a pattern is only proved on Spark")
+        raise NotOnDuckDB(f"date_format of {value.type} with such a pattern is only supported on Spark")
     written = text(strftime_pattern(pattern.constant))
     time = f"CAST({convert(value, TIMESTAMP).sql} AS TIMESTAMP)"
     sql = (

@@ -64,7 +64,7 @@ def _pick(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None,
     value = behind(keep, tr.value(node.this))
     order = row_order(node, tr)
     if order is None or not orderable(value):
-        raise NotOnDuckDB(f"{_told(node)} of rows without an order is only proved on Spark")
+        raise NotOnDuckDB(f"{_told(node)} of rows without an order is only supported on Spark")
     name = "last" if isinstance(node, _LAST) else "first"
     filter = filtered_by(keep, *([] if nulls else [f"{value.sql} IS NOT NULL"]))
     return Value(f"{name}({value.sql}{in_order([*order, value.sql])}){filter}", value.type, value.raises)
@@ -76,7 +76,7 @@ def by_another(node: exp.Expression, tr: Translator, suffix: str, keep: Value | 
     only(node, "this", "expression", "row_order")
     value, key = behind(keep, tr.value(node.this)), behind(keep, tr.value(node.expression))
     if isinstance(node.this, exp.Distinct) or not (orderable(value) and orderable(key)):
-        raise NotOnDuckDB(f"such a {_told(node).removeprefix('function ')} is only proved on Spark")
+        raise NotOnDuckDB(f"such a {_told(node).removeprefix('function ')} is only supported on Spark")
     later = [*(row_order(node, tr) or []), value.sql]
     filter = filtered_by(keep, f"{key.sql} IS NOT NULL")
     if isinstance(node, exp.ArgMax):
@@ -98,12 +98,12 @@ def joined_texts(node: exp.Expression, tr: Translator, suffix: str, keep: Value 
     between = node.args.get("separator")
     separator = tr.value(between) if between is not None else Value("''", STRING, constant="")
     if not (value.type == STRING or value.type.is_integer) or not isinstance(separator.constant, str):
-        raise NotOnDuckDB(f"listagg of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"listagg of {value.type} is only supported on Spark")
     if written is not None:
         only(written, "this", "expressions")
         keys = [(tr.value(item.this), direction(item)) for item in written.expressions]
         if prefix and [key.sql for key, _ in keys] != [value.sql]:
-            raise NotOnDuckDB("listagg of distinct texts in another order is only proved on Spark")
+            raise NotOnDuckDB("listagg of distinct texts in another order is only supported on Spark")
         order = [f"{key.sql}{way}" for key, way in keys]
         order += [] if prefix else [f"{key} ASC NULLS FIRST" for key in (row_order(node, tr) or [])]
         order += [f"{value.sql} ASC NULLS FIRST"] if not prefix else []
@@ -113,10 +113,10 @@ def joined_texts(node: exp.Expression, tr: Translator, suffix: str, keep: Value 
     else:
         rows = row_order(node, tr)
         if rows is None:
-            raise NotOnDuckDB("listagg of rows without an order is only proved on Spark")
+            raise NotOnDuckDB("listagg of rows without an order is only supported on Spark")
         by = in_order([*rows, value.sql])
     if prefix and value.type != STRING:
-        raise NotOnDuckDB(f"listagg of distinct {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"listagg of distinct {value.type} is only supported on Spark")
     texts = cast_value(value, STRING).sql
     return Value(f"string_agg({prefix}{texts}, {separator.sql}{by}){filtered_by(keep)}", STRING, value.raises)
 

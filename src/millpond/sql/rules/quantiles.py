@@ -40,14 +40,14 @@ def _sorted(prefix: str, value: Value, keep: Value | None, *, back: bool = False
 def _share(node: exp.Expression, tr: Translator) -> float:
     constant = tr.value(node).constant
     if isinstance(constant, bool) or not isinstance(constant, (int, float, Decimal)) or not 0 <= constant <= 1:
-        raise NotOnDuckDB("a percentile at anything but a constant from 0 to 1 is only proved on Spark")
+        raise NotOnDuckDB("a percentile at anything but a constant from 0 to 1 is only supported on Spark")
     return float(constant)
 
 
 def _number(value: Value) -> Value:
     """A value whose percentiles are DOUBLEs."""
     if not (value.type.is_integer or value.type.name in ("DOUBLE", "DECIMAL")):
-        raise NotOnDuckDB(f"a percentile of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"a percentile of {value.type} is only supported on Spark")
     convert(value, DOUBLE)  # refuses a DECIMAL that is not exact as a DOUBLE
     return value
 
@@ -84,11 +84,11 @@ def within_group(node: exp.Expression, tr: Translator, suffix: str, keep: Value 
     only(node, "this", "expression")
     only(order, "expressions")
     if len(order.expressions) != 1:
-        raise NotOnDuckDB(f"{name} in the order of several values is only proved on Spark")
+        raise NotOnDuckDB(f"{name} in the order of several values is only supported on Spark")
     (item,) = order.expressions
     value, back = tr.value(item.this), bool(item.args.get("desc"))
     if keep is not None and value.raises:
-        raise NotOnDuckDB("an argument that can fail behind a FILTER is only proved on Spark")
+        raise NotOnDuckDB("an argument that can fail behind a FILTER is only supported on Spark")
     if isinstance(function, exp.Mode):
         only(function)
         return _mode(value, keep, back=back)
@@ -120,10 +120,10 @@ def approximate(node: exp.Expression, tr: Translator, suffix: str, keep: Value |
     given = node.args.get("accuracy")
     accuracy = tr.value(given).constant if given is not None else _ACCURACY
     if not isinstance(accuracy, int) or isinstance(accuracy, bool) or not 0 < accuracy < 2**31:
-        raise NotOnDuckDB("percentile_approx with such an accuracy is only proved on Spark")
+        raise NotOnDuckDB("percentile_approx with such an accuracy is only supported on Spark")
     prefix, value = argument(node, tr, keep)
     if not (value.type.is_integer or value.type.name in ("DOUBLE", "DECIMAL", "DATE", "TIMESTAMP")):
-        raise NotOnDuckDB(f"percentile_approx of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"percentile_approx of {value.type} is only supported on Spark")
     if value.type.name == "DECIMAL":
         convert(value, DOUBLE)  # refuses one that is not exact as a DOUBLE
     listed = _sorted(prefix, value, keep)
@@ -148,13 +148,13 @@ def mode(node: exp.Expression, tr: Translator, suffix: str, keep: Value | None) 
     only(node, "this", "deterministic")
     prefix, value = argument(node, tr, keep)
     if prefix:
-        raise NotOnDuckDB("mode of distinct values is only proved on Spark")
+        raise NotOnDuckDB("mode of distinct values is only supported on Spark")
     return _mode(value, keep, back=False)
 
 
 def _mode(value: Value, keep: Value | None, *, back: bool) -> Value:
     if not orderable(value):
-        raise NotOnDuckDB(f"mode of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"mode of {value.type} is only supported on Spark")
     way, filter = "DESC" if back else "ASC", filtered_by(keep, f"{value.sql} IS NOT NULL")
     if value.type == DOUBLE:  # by itself DuckDB takes every NaN for another value
         sql = f"struct_extract(mode(struct_pack(v := {value.sql} + 0e0) ORDER BY {value.sql} {way}){filter}, 'v')"

@@ -59,7 +59,7 @@ def column(node: exp.Column, tr: Translator) -> Value:
     if table not in sources:
         outer = scope.outer
         if outer is None or table not in outer.sources or scope.clause != "where":
-            raise NotOnDuckDB("such a correlated subquery is only proved on Spark")
+            raise NotOnDuckDB("such a correlated subquery is only supported on Spark")
         scope.correlated.append(node)
         sources = outer.sources
     columns = sources[table]
@@ -88,7 +88,7 @@ def select(node: exp.Select, tr: Translator) -> Relation:
     # A subquery in an expression sees the enclosing scope; one in FROM does not (it is not LATERAL).
     outer = before if before.clause not in ("from", "query") else None
     if before.clause in ("group", "order", "on"):
-        raise NotOnDuckDB(f"a subquery in {before.clause} is only proved on Spark")
+        raise NotOnDuckDB(f"a subquery in {before.clause} is only supported on Spark")
     scope = tr.scope = Scope(dict(before.ctes), outer)
     try:
         relation = _select(node, tr, scope)
@@ -124,7 +124,7 @@ def _select(node: exp.Select, tr: Translator, scope: Scope) -> Relation:
     qualified = ""
     if args.get("qualify") is not None:
         if any(args.get(key) for key in ("group", "having", "distinct")) or _aggregates(node):
-            raise NotOnDuckDB("QUALIFY of groups is only proved on Spark")
+            raise NotOnDuckDB("QUALIFY of groups is only supported on Spark")
         scope.aliases = {name.lower(): value for name, value in reversed(projections)}
         qualified = f" QUALIFY {condition(args['qualify'].this, tr).sql}"
         scope.aliases = {}
@@ -142,7 +142,7 @@ def _check_having(having: exp.Expression, group: exp.Expression) -> None:
     if not group.find(exp.GroupingSets, exp.Rollup, exp.Cube):
         return
     if any(isinstance(c.find_ancestor(exp.AggFunc, exp.Having), exp.Having) for c in having.find_all(exp.Column)):
-        raise NotOnDuckDB("a key of grouping sets in HAVING is only proved on Spark")
+        raise NotOnDuckDB("a key of grouping sets in HAVING is only supported on Spark")
 
 
 def _projection(node: exp.Expression, tr: Translator) -> tuple[str, Value]:
@@ -165,7 +165,7 @@ def _lateral_view(node: exp.Lateral, tr: Translator, scope: Scope) -> str:
     alias = node.args.get("alias")
     names = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
     if not node.args.get("view") or not isinstance(node.this, exp.Explode) or not node.alias or len(names) != 1:
-        raise NotOnDuckDB("such a lateral view is only proved on Spark")
+        raise NotOnDuckDB("such a lateral view is only supported on Spark")
     found = elements(node.this, tr)
     _declare(scope, node.alias, {names[0].lower(): found.type})
     inner = f"(SELECT {found.sql} AS {quoted(names[0])}) AS {quoted(node.alias)}"
@@ -178,22 +178,22 @@ def _check_correlated(node: exp.Select, scope: Scope) -> None:
         parent = parent.parent
     for key in ("group", "having", "limit", "offset", "distinct", "windows", "with_", "qualify"):
         if node.args.get(key):
-            raise NotOnDuckDB("such a correlated subquery is only proved on Spark")
+            raise NotOnDuckDB("such a correlated subquery is only supported on Spark")
     _check_outer(node)
     grandparent = parent.parent if isinstance(parent, exp.Subquery) else None
     aggregated = any(projection.find(exp.AggFunc, exp.Window) for projection in node.selects)
     if isinstance(parent, exp.Exists) or isinstance(grandparent, (exp.Exists, exp.In)) or isinstance(parent, exp.In):
         if aggregated:
-            raise NotOnDuckDB("a correlated subquery with an aggregate in EXISTS or IN is only proved on Spark")
+            raise NotOnDuckDB("a correlated subquery with an aggregate in EXISTS or IN is only supported on Spark")
         return
     bare = [projection.unalias() for projection in node.selects]
     if len(bare) != 1 or not isinstance(bare[0], _AGGREGATE_NODES) or bare[0].find(exp.Window):
-        raise NotOnDuckDB("a correlated scalar subquery that is not one aggregate is only proved on Spark")
+        raise NotOnDuckDB("a correlated scalar subquery that is not one aggregate is only supported on Spark")
     outer = {id(each) for each in scope.correlated}
     for part in _conjuncts(node.args["where"].this):
         inside = [each for each in part.find_all(exp.Column) if id(each) in outer]
         if inside and not (isinstance(part, exp.EQ) and any(side in inside for side in (part.this, part.expression))):
-            raise NotOnDuckDB("a scalar subquery correlated by more than equality is only proved on Spark")
+            raise NotOnDuckDB("a scalar subquery correlated by more than equality is only supported on Spark")
 
 
 def _conjuncts(where: exp.Expr) -> Iterator[exp.Expr]:
@@ -213,7 +213,7 @@ def _check_outer(node: exp.Select) -> None:
         return
     grouped = outer.args.get("group") or outer.args.get("having")
     if grouped or any(each.find_ancestor(exp.Select) is outer for each in outer.find_all(exp.AggFunc)):
-        raise NotOnDuckDB("a correlated subquery beside aggregates is only proved on Spark")
+        raise NotOnDuckDB("a correlated subquery beside aggregates is only supported on Spark")
 
 
 def _with(node: exp.Expression, tr: Translator) -> str:
@@ -221,12 +221,12 @@ def _with(node: exp.Expression, tr: Translator) -> str:
     if clause is None:
         return ""
     if clause.args.get("recursive"):
-        raise NotOnDuckDB("a recursive query is only proved on Spark")
+        raise NotOnDuckDB("a recursive query is only supported on Spark")
     parts = []
     for cte in clause.expressions:
         only(cte, "this", "alias")
         if cte.args["alias"].args.get("columns"):
-            raise NotOnDuckDB("a CTE with named columns is only proved on Spark")
+            raise NotOnDuckDB("a CTE with named columns is only supported on Spark")
         relation = tr.relation(cte.this)
         tr.scope.ctes[cte.alias.lower()] = _columns(relation)
         parts.append(f"{quoted(cte.alias)} AS ({relation.sql})")
@@ -237,9 +237,9 @@ def _columns(relation: Relation) -> dict[str, DataType]:
     columns: dict[str, DataType] = {}
     for name, type in relation.columns:
         if type == VOID:
-            raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
+            raise NotOnDuckDB("a column of bare NULLs is only supported on Spark")
         if name.lower() in columns:
-            raise NotOnDuckDB("a subquery with two columns of one name is only proved on Spark")
+            raise NotOnDuckDB("a subquery with two columns of one name is only supported on Spark")
         columns[name.lower()] = type
     return columns
 
@@ -266,7 +266,7 @@ def _source(node: exp.Expression, tr: Translator, scope: Scope) -> str:
     if isinstance(node, exp.Subquery):
         only(node, "this", "alias")
         if not node.alias or node.args["alias"].args.get("columns"):
-            raise NotOnDuckDB("a subquery with named columns is only proved on Spark")
+            raise NotOnDuckDB("a subquery with named columns is only supported on Spark")
         relation = tr.relation(node.this)
         _declare(scope, node.alias, _columns(relation))
         return f"({relation.sql}) AS {quoted(node.alias)}"
@@ -294,7 +294,7 @@ def _table(node: exp.Table, scope: Scope) -> str:
 
 def _declare(scope: Scope, name: str, columns: Columns) -> None:
     if name in scope.sources:
-        raise NotOnDuckDB(f'two tables called "{name}" are only proved on Spark')
+        raise NotOnDuckDB(f'two tables called "{name}" are only supported on Spark')
     scope.sources[name] = columns
 
 
@@ -304,7 +304,7 @@ def _values(node: exp.Values, tr: Translator, scope: Scope) -> str:
     names = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
     rows = [tr.values(row.expressions if isinstance(row, exp.Tuple) else [row]) for row in node.expressions]
     if not names or any(len(row) != len(names) for row in rows):
-        raise NotOnDuckDB("VALUES without named columns is only proved on Spark")
+        raise NotOnDuckDB("VALUES without named columns is only supported on Spark")
     types = [common_of([row[i] for row in rows]) for i in range(len(names))]
     _declare(scope, node.alias, _columns(Relation("", list(zip(names, types, strict=True)))))
     listed = ", ".join(quoted(name) for name in names)
@@ -318,7 +318,7 @@ def _values(node: exp.Values, tr: Translator, scope: Scope) -> str:
 def _unnested(rows: LiteralRows, types: list[DataType]) -> str:
     """A long list of rows in DuckDB's words: a text for each column. It takes some 50 us for each literal that it reads."""
     if VOID in types:
-        raise NotOnDuckDB("a column of bare NULLs is only proved on Spark")
+        raise NotOnDuckDB("a column of bare NULLs is only supported on Spark")
     columns = []
     for place, type in enumerate(types):
         values = f"unnest(string_split({text(rows.joined(place))}, {text(SEPARATOR)}))"
@@ -347,15 +347,15 @@ def _join(node: exp.Join, tr: Translator, scope: Scope) -> str:
     only(node, "this", "side", "kind", "on")
     kind = _JOINS.get(((node.side or "").upper(), (node.kind or "").upper()))
     if kind is None:
-        raise NotOnDuckDB(f"a {node.side} {node.kind} join is only proved on Spark")
+        raise NotOnDuckDB(f"a {node.side} {node.kind} join is only supported on Spark")
     source = _source(node.this, tr, scope)
     on = node.args.get("on")
     if on is None:
         if kind not in ("JOIN", "CROSS JOIN"):
-            raise NotOnDuckDB("an outer, semi or anti join without ON is only proved on Spark")
+            raise NotOnDuckDB("an outer, semi or anti join without ON is only supported on Spark")
         return f" CROSS JOIN {source}"
     if on.find(exp.Query):
-        raise NotOnDuckDB("a subquery in ON is only proved on Spark")
+        raise NotOnDuckDB("a subquery in ON is only supported on Spark")
     if kind == "CROSS JOIN":
         kind = "JOIN"
     scope.clause = "on"
@@ -384,11 +384,11 @@ def _order_and_limit(
             key = _order_key(item.this, tr)
             place = by_text.get(key.sql)
             if distinct and (place is None or not isinstance(item.this, exp.Column)):
-                raise NotOnDuckDB("ordering distinct rows by something else is only proved on Spark")
+                raise NotOnDuckDB("ordering distinct rows by something else is only supported on Spark")
             if place is None and node.args.get("having") and item.find(exp.AggFunc):
-                raise NotOnDuckDB("HAVING beside an order by another aggregate is only proved on Spark")
+                raise NotOnDuckDB("HAVING beside an order by another aggregate is only supported on Spark")
             if place is None and key.is_constant:
-                raise NotOnDuckDB("ordering by a constant is only proved on Spark")
+                raise NotOnDuckDB("ordering by a constant is only supported on Spark")
             items.append((str(place) if place is not None else key.sql) + direction(item))
         tr.scope.aliases = {}
         parts.append(f" ORDER BY {', '.join(items)}")
@@ -399,7 +399,7 @@ def _order_and_limit(
             number = clause.expression
             plain = isinstance(clause, (exp.Limit, exp.Offset)) and isinstance(number, exp.Literal)
             if not (plain and number.name.isdigit()):
-                raise NotOnDuckDB(f"such a {word} is only proved on Spark")
+                raise NotOnDuckDB(f"such a {word} is only supported on Spark")
             parts.append(f" {word} {number.name}")
     return "".join(parts)
 
@@ -467,7 +467,7 @@ _MOST_IN_RANGE = 1_000_000  # it is made as one list
 def whole_range(node: exp.Anonymous, tr: Translator) -> Value:
     given = [int(each.sql("duckdb")) for each in node.expressions]
     if len(given) != 3 or given[2] == 0 or len(range(*given)) > _MOST_IN_RANGE:
-        raise NotOnDuckDB("such a range is only proved on Spark")
+        raise NotOnDuckDB("such a range is only supported on Spark")
     return Value(f"unnest(range({', '.join(map(str, given))}))", BIGINT)
 
 

@@ -57,7 +57,7 @@ _REGEX_TOKEN = re.compile(
 def _strings(node: exp.Expression, *values: Value) -> None:
     for value in values:
         if value.type != STRING:
-            raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} of {value.type} is only proved on Spark")
+            raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} of {value.type} is only supported on Spark")
 
 
 def _raises(*values: Value) -> bool:
@@ -66,7 +66,7 @@ def _raises(*values: Value) -> bool:
 
 def _count(node: exp.Expression, value: Value, least: int) -> int:
     if not isinstance(value.constant, int) or value.constant < least:
-        raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} with such a number is only proved on Spark")
+        raise NotOnDuckDB(f"{unproved(node).split(' is ')[0]} with such a number is only supported on Spark")
     return value.constant
 
 
@@ -97,7 +97,7 @@ def letter_case(node: exp.Lower | exp.Upper, tr: Translator) -> Value:
 def concatenation(node: exp.Concat, tr: Translator) -> Value:
     if "safe" not in node.args:
         # Without that mark of the function, it is what sqlglot makes of 'it''s', where Spark reads a quote.
-        raise NotOnDuckDB("strings side by side are only proved on Spark")
+        raise NotOnDuckDB("strings side by side are only supported on Spark")
     values = [_as_string(value) for value in tr.values(node.expressions)]
     return _together(node, "concat", values, _piped([value.sql for value in values]))
 
@@ -197,7 +197,7 @@ def pad(node: exp.Pad, tr: Translator) -> Value:
     fill = tr.value(node.args["fill_pattern"]) if node.args.get("fill_pattern") else literal(" ", STRING)
     _strings(node, value, fill)
     if not fill.constant or not isinstance(fill.constant, str):
-        raise NotOnDuckDB("padding with anything but a constant, non-empty string is only proved on Spark")
+        raise NotOnDuckDB("padding with anything but a constant, non-empty string is only supported on Spark")
     name = "lpad" if node.args.get("is_left") else "rpad"
     return Value(f"{name}({value.sql}, {_count(node, size, 0)}, {fill.sql})", STRING, value.raises)
 
@@ -212,7 +212,7 @@ def position(node: exp.StrPosition, tr: Translator) -> Value:
 def replace(node: exp.Replace, tr: Translator) -> Value:
     only(node, "this", "expression", "replacement")
     if node.args.get("replacement") is None:
-        raise NotOnDuckDB("replace without a replacement is only proved on Spark")
+        raise NotOnDuckDB("replace without a replacement is only supported on Spark")
     values = tr.values((node.this, node.expression, node.args["replacement"]))
     _strings(node, *values)
     sql = f"replace({', '.join(value.sql for value in values)})"
@@ -264,7 +264,7 @@ def escaped(node: exp.Escape, tr: Translator) -> Value:
     character = tr.value(node.expression).constant
     plain = isinstance(character, str) and len(character) == 1 and character not in "%_"
     if not plain or not isinstance(node.this, (exp.Like, exp.ILike)):
-        raise NotOnDuckDB("such an ESCAPE is only proved on Spark")
+        raise NotOnDuckDB("such an ESCAPE is only supported on Spark")
     return _like(node.this, tr, str(character))
 
 
@@ -276,15 +276,15 @@ def _like(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Value:
 
 def _like_plain(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Value:
     if isinstance(node.expression, (exp.Any, exp.All)):
-        raise NotOnDuckDB("like any and like all are only proved on Spark")
+        raise NotOnDuckDB("like any and like all are only supported on Spark")
     value, pattern = tr.value(node.this), tr.value(node.expression)
     _strings(node, value, pattern)
     if not isinstance(pattern.constant, str):
-        raise NotOnDuckDB("like with a pattern that is not a constant is only proved on Spark")
+        raise NotOnDuckDB("like with a pattern that is not a constant is only supported on Spark")
     # Spark allows the escape only before %, _ and itself, and raises otherwise.
     mark = re.escape(escape)
     if re.search(f"{mark}(?![%_])", re.sub(mark * 2, "", pattern.constant)):
-        raise NotOnDuckDB("like with a stray escape is only proved on Spark")
+        raise NotOnDuckDB("like with a stray escape is only supported on Spark")
     clause = f" ESCAPE {text(escape)}" if escape in pattern.constant else ""
     if isinstance(node, exp.Like):
         return Value(f"({value.sql} LIKE {pattern.sql}{clause})", BOOLEAN, value.raises)
@@ -294,7 +294,7 @@ def _like_plain(node: exp.Like | exp.ILike, tr: Translator, escape: str) -> Valu
         f"THEN {value.sql} ILIKE {pattern.sql}{clause} ELSE {only_spark('ilike of unusual letters')} END"
     )
     if not pattern.constant.isascii():
-        raise NotOnDuckDB("ilike with such a pattern is only proved on Spark")
+        raise NotOnDuckDB("ilike with such a pattern is only supported on Spark")
     return Value(sql, BOOLEAN, True)
 
 
@@ -303,7 +303,7 @@ def matches(node: exp.RegexpLike, tr: Translator) -> Value:
     value, pattern = tr.value(node.this), tr.value(node.expression)
     _strings(node, value, pattern)
     if not isinstance(pattern.constant, str):
-        raise NotOnDuckDB("rlike with a pattern that is not a constant is only proved on Spark")
+        raise NotOnDuckDB("rlike with a pattern that is not a constant is only supported on Spark")
     return Value(f"regexp_matches({value.sql}, {text(java_to_re2(pattern.constant))})", BOOLEAN, value.raises)
 
 
@@ -317,13 +317,13 @@ def java_to_re2(pattern: str) -> str:
     while place < len(pattern):
         token = _REGEX_TOKEN.match(pattern, place)
         if token is None:
-            raise NotOnDuckDB(f"the regular expression {pattern!r} is only proved on Spark")
+            raise NotOnDuckDB(f"the regular expression {pattern!r} is only supported on Spark")
         place = token.end()
         if token["dot"]:
             parts.append(f"[^{_LINE_ENDS}]")  # RE2's dot stops only at \n
         elif token["end"]:
             if place < len(pattern):
-                raise NotOnDuckDB("a regular expression with $ inside is only proved on Spark")
+                raise NotOnDuckDB("a regular expression with $ inside is only supported on Spark")
             parts.append(rf"(?:\r\n|[{_LINE_ENDS}])?\z")  # Java's $ also stands before a last line end
         else:
             parts.append(token.group())
@@ -340,11 +340,11 @@ def literal_pattern(pattern: str) -> str:
     while place < len(pattern):
         token = _REGEX_TOKEN.match(pattern, place)
         if token is None or not (token["plain"] or token["escaped"]):
-            raise NotOnDuckDB(f"a split by the regular expression {pattern!r} is only proved on Spark")
+            raise NotOnDuckDB(f"a split by the regular expression {pattern!r} is only supported on Spark")
         place = token.end()
         parts.append(token["plain"] or token["escaped"][1:])
     if not parts:
-        raise NotOnDuckDB("a split by the empty text is only proved on Spark")
+        raise NotOnDuckDB("a split by the empty text is only supported on Spark")
     return "".join(parts)
 
 

@@ -226,18 +226,18 @@ _WRITTEN: Final = {
 def unproved(node: exp.Expr) -> str:
     """The reason for a refusal, naming the construct in the user's words."""
     if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
-        return f"function {node.name.lower()} is only proved on Spark"
+        return f"function {node.name.lower()} is only supported on Spark"
     if isinstance(node, exp.Func):
         name = node.sql_name().lower()
-        return f"function {_WRITTEN.get(name, name)} is only proved on Spark"
-    return f"{node.key} is only proved on Spark"
+        return f"function {_WRITTEN.get(name, name)} is only supported on Spark"
+    return f"{node.key} is only supported on Spark"
 
 
 def only(node: exp.Expression, *allowed: str) -> None:
     """Refuse a node with any argument outside `allowed`: an unknown option must not be dropped in silence."""
     for key, arg in node.args.items():
         if arg and key not in allowed:
-            raise NotOnDuckDB(f"{key.rstrip('_')} in {node.key} is only proved on Spark")
+            raise NotOnDuckDB(f"{key.rstrip('_')} in {node.key} is only supported on Spark")
 
 
 def type_of(data_type: exp.DataType | exp.DType | None) -> DataType:
@@ -252,7 +252,7 @@ def type_of(data_type: exp.DataType | exp.DType | None) -> DataType:
         return DataType("DECIMAL", precision, scale)
     if kind is None or kind in (exp.DType.UNKNOWN, exp.DType.NULL):
         raise NotOnDuckDB("a column has no known type")
-    raise NotOnDuckDB(f"type {data_type} is only proved on Spark")
+    raise NotOnDuckDB(f"type {data_type} is only supported on Spark")
 
 
 def duck(type: DataType) -> str:
@@ -264,16 +264,16 @@ def duck(type: DataType) -> str:
 
 def quoted(name: str) -> str:
     if not name:
-        raise NotOnDuckDB("an empty name is only proved on Spark")
+        raise NotOnDuckDB("an empty name is only supported on Spark")
     if "\0" in name:
-        raise NotOnDuckDB("a name with a NUL character is only proved on Spark")
+        raise NotOnDuckDB("a name with a NUL character is only supported on Spark")
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
     """A DuckDB string literal. DuckDB reads no escapes in it, so only the quote needs care."""
     if "\0" in value:
-        raise NotOnDuckDB("a text with a NUL character is only proved on Spark")
+        raise NotOnDuckDB("a text with a NUL character is only supported on Spark")
     return "'" + value.replace("'", "''") + "'"
 
 

@@ -61,10 +61,10 @@ def interval_of(node: exp.Expression) -> tuple[int, str] | None:
     unit = node.args.get("unit")
     count = node.this
     if not (isinstance(unit, exp.Var) and isinstance(count, exp.Literal) and _WHOLE.fullmatch(count.name)):
-        raise NotOnDuckDB("an interval of several units is only proved on Spark")
+        raise NotOnDuckDB("an interval of several units is only supported on Spark")
     name = unit.name.upper().removesuffix("S")
     if name not in _DATE_UNITS and name not in _CLOCK_PARTS and name not in _FINE_UNITS:
-        raise NotOnDuckDB(f"an interval in {name} is only proved on Spark")
+        raise NotOnDuckDB(f"an interval in {name} is only supported on Spark")
     return int(count.name), name
 
 
@@ -80,7 +80,7 @@ def add_interval(value: Value, symbol: str, interval: tuple[int, str]) -> Value:
         if interval[1] in _DATE_UNITS:
             return Value(f"CAST({sql} AS DATE)", DATE, value.raises)
         return Value(sql, TIMESTAMP, value.raises)
-    raise NotOnDuckDB(f"{value.type} {symbol} interval is only proved on Spark")
+    raise NotOnDuckDB(f"{value.type} {symbol} interval is only supported on Spark")
 
 
 def _as_date(value: Value) -> Value:
@@ -90,7 +90,7 @@ def _as_date(value: Value) -> Value:
         return Value(f"CAST({value.sql} AS DATE)", DATE, value.raises)
     if value.type == STRING and isinstance(value.constant, str):
         return parse_constant(value.constant, DATE)
-    raise NotOnDuckDB(f"taking {value.type} for a date is only proved on Spark")
+    raise NotOnDuckDB(f"taking {value.type} for a date is only supported on Spark")
 
 
 def to_date(node: exp.TsOrDsToDate, tr: Translator) -> Value:
@@ -108,7 +108,7 @@ def add_days(date: Value, symbol: str, days: Value) -> Value:
     sql = f"({date.sql} {symbol} {days.sql})"
     if isinstance(days.constant, int):
         if abs(days.constant) > _MOST_DAYS:
-            raise NotOnDuckDB("a date plus so many days is only proved on Spark")
+            raise NotOnDuckDB("a date plus so many days is only supported on Spark")
         return Value(sql, DATE, raises)
     if days.type in (TINYINT, SMALLINT):
         return Value(sql, DATE, raises)
@@ -130,7 +130,7 @@ def add_months(node: exp.AddMonths, tr: Translator) -> Value:
     only(node, "this", "expression")
     date, months = _as_date(tr.value(node.this)), convert(tr.value(node.expression), INT)
     if not isinstance(months.constant, int):
-        raise NotOnDuckDB("add_months of a number that is not a constant is only proved on Spark")
+        raise NotOnDuckDB("add_months of a number that is not a constant is only supported on Spark")
     return Value(f"CAST({date.sql} + INTERVAL '{months.constant} MONTH' AS DATE)", DATE, date.raises)
 
 
@@ -161,7 +161,7 @@ def weekday(node: exp.Anonymous, tr: Translator) -> Value:
 def _part(name: str, value: Value) -> Value:
     template = _PARTS.get(name)
     if template is None or value.type not in (DATE, TIMESTAMP):
-        raise NotOnDuckDB(f"{name.lower()} of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"{name.lower()} of {value.type} is only supported on Spark")
     if name in _CLOCK_PARTS:
         value = convert(value, TIMESTAMP)
     return Value(f"CAST({template.format(x=value.sql)} AS INTEGER)", INT, value.raises)
@@ -171,7 +171,7 @@ def truncate_time(node: exp.TimestampTrunc, tr: Translator) -> Value:
     unit = node.text("unit").upper()
     value = convert(tr.value(node.this), TIMESTAMP)
     if unit not in _UNITS:
-        raise NotOnDuckDB(f"date_trunc to {unit} is only proved on Spark")
+        raise NotOnDuckDB(f"date_trunc to {unit} is only supported on Spark")
     return Value(f"CAST(date_trunc('{unit.lower()}', {value.sql}) AS TIMESTAMP)", TIMESTAMP, value.raises)
 
 
@@ -180,7 +180,7 @@ def truncate_date(node: exp.DateTrunc, tr: Translator) -> Value:
         node.text("unit").upper(), node.text("unit").upper()
     )
     if unit not in ("YEAR", "QUARTER", "MONTH", "WEEK"):
-        raise NotOnDuckDB(f"trunc to {unit} is only proved on Spark")
+        raise NotOnDuckDB(f"trunc to {unit} is only supported on Spark")
     value = _as_date(tr.value(node.this))
     return Value(f"CAST(date_trunc('{unit.lower()}', {value.sql}) AS DATE)", DATE, value.raises)
 
@@ -201,7 +201,7 @@ def make_date(node: exp.Anonymous, tr: Translator) -> Value:
 def epoch_seconds(node: exp.StrToUnix, tr: Translator) -> Value:
     value = tr.value(node.this) if node.this else None
     if value is None or value.type not in (DATE, TIMESTAMP):
-        raise NotOnDuckDB("unix_timestamp of anything but a timestamp is only proved on Spark")
+        raise NotOnDuckDB("unix_timestamp of anything but a timestamp is only supported on Spark")
     value = convert(value, TIMESTAMP)
     # Towards zero, where a cast rounds down: -0.5 s are 0.
     return Value(f"(epoch_us({value.sql}) // 1000000)", BIGINT, value.raises)
@@ -210,7 +210,7 @@ def epoch_seconds(node: exp.StrToUnix, tr: Translator) -> Value:
 def epoch_micros(node: exp.UnixMicros, tr: Translator) -> Value:
     value = tr.value(node.this)
     if value.type != TIMESTAMP:
-        raise NotOnDuckDB("unix_micros of anything but a timestamp is only proved on Spark")
+        raise NotOnDuckDB("unix_micros of anything but a timestamp is only supported on Spark")
     return Value(f"epoch_us({value.sql})", BIGINT, value.raises)
 
 
@@ -220,7 +220,7 @@ def from_micros(node: exp.Anonymous, tr: Translator) -> Value:
         raise NotOnDuckDB(unproved(node))
     value = tr.value(node.expressions[0])
     if not value.type.is_integer:
-        raise NotOnDuckDB(f"timestamp_micros of {value.type} is only proved on Spark")
+        raise NotOnDuckDB(f"timestamp_micros of {value.type} is only supported on Spark")
     return Value(f"make_timestamptz({convert(value, BIGINT).sql})", TIMESTAMP, value.raises)  # as a column is
 
 

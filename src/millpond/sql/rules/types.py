@@ -54,7 +54,7 @@ def fits(number: int, type: DataType) -> bool:
 def decimal(precision: int, scale: int) -> DataType:
     """A DECIMAL result type. Spark trims the scale of those beyond 38 digits; we leave that to Spark."""
     if precision > 38:
-        raise NotOnDuckDB("a decimal result of more than 38 digits is only proved on Spark")
+        raise NotOnDuckDB("a decimal result of more than 38 digits is only supported on Spark")
     return DataType("DECIMAL", precision, scale)
 
 
@@ -90,7 +90,7 @@ def common(a: DataType, b: DataType) -> DataType:
             return DOUBLE
         if other in (DATE, TIMESTAMP):
             return other
-    raise NotOnDuckDB(f"mixing {a} and {b} is only proved on Spark")
+    raise NotOnDuckDB(f"mixing {a} and {b} is only supported on Spark")
 
 
 def common_of(values: Sequence[Value]) -> DataType:
@@ -99,7 +99,7 @@ def common_of(values: Sequence[Value]) -> DataType:
     for value in values[1:]:
         result = common(result, value.type)
     if len(values) > 2 and result != STRING and any(value.type == STRING for value in values):
-        raise NotOnDuckDB("mixing strings with other types is only proved on Spark")
+        raise NotOnDuckDB("mixing strings with other types is only supported on Spark")
     return result
 
 
@@ -111,7 +111,7 @@ def number_literal(written: str) -> Value:
         number = int(written)
         type = INT if fits(number, INT) else BIGINT
         if not fits(number, type):
-            raise NotOnDuckDB("an integer beyond BIGINT is only proved on Spark")
+            raise NotOnDuckDB("an integer beyond BIGINT is only supported on Spark")
         return literal(number, type)
     value = Decimal(written)
     _, digits, exponent = value.as_tuple()
@@ -153,7 +153,7 @@ def convert(value: Value, type: DataType) -> Value:
         return literal(None, type)
     if source == STRING and type != STRING:
         if not isinstance(value.constant, str):
-            raise NotOnDuckDB(f"an implicit cast of a string to {type} is only proved on Spark")
+            raise NotOnDuckDB(f"an implicit cast of a string to {type} is only supported on Spark")
         return parse_constant(value.constant, type)
     if value.is_constant and value.constant is not None:
         if type.is_integer and source.is_integer:
@@ -163,7 +163,7 @@ def convert(value: Value, type: DataType) -> Value:
         if type == DOUBLE and is_number(source):
             return literal(float(value.constant), type)  # type: ignore[arg-type]
     if type == DOUBLE and source.name == "DECIMAL" and source.precision > _EXACT_DIGITS:
-        raise NotOnDuckDB(f"a cast of {source} to DOUBLE is only proved on Spark")
+        raise NotOnDuckDB(f"a cast of {source} to DOUBLE is only supported on Spark")
     widening = (
         (source.is_integer and type.is_integer and WIDTHS[source.name] < WIDTHS[type.name])
         or (type == DOUBLE and is_number(source))
@@ -171,7 +171,7 @@ def convert(value: Value, type: DataType) -> Value:
         or (source == DATE and type == TIMESTAMP)
     )
     if not widening:
-        raise NotOnDuckDB(f"an implicit cast of {source} to {type} is only proved on Spark")
+        raise NotOnDuckDB(f"an implicit cast of {source} to {type} is only supported on Spark")
     return Value(f"CAST({value.sql} AS {duck(type)})", type, value.raises)
 
 
@@ -203,7 +203,7 @@ def parse_constant(written: str, type: DataType) -> Value:
         return literal(written, TIMESTAMP)
     if type == BOOLEAN and written.lower() in ("true", "false"):
         return literal(written.lower() == "true", BOOLEAN)
-    raise NotOnDuckDB(f"a cast of '{written}' to {type} is only proved on Spark")
+    raise NotOnDuckDB(f"a cast of '{written}' to {type} is only supported on Spark")
 
 
 def _is_day(written: str) -> bool:
