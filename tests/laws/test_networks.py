@@ -142,11 +142,10 @@ def answers_hold(case: Case) -> None:
 
 
 def sums_hold(pond: Running, name: str) -> None:
-    """Insertions minus deletions are the result, at every instant at which something was sent."""
+    """Insertions minus deletions are the result, at every instant at which something was sent. Not of a query that is asked row by
+    row: its results at rows of one time bear the same instant."""
     if not {f"{name}_{form}" for form in "idr"} <= pond.judge.lives.keys():
         return
-    if pond.judge.lives[f"{name}_r"].query.each_row:
-        return  # the results at rows of one time bear the same instant
     new, gone, whole = (pond.fetched(f"{name}_{form}") for form in "idr")
     total: Counter[tuple[Any, ...]] = Counter()
     for instant in sorted({row[-1] for row in (*new, *gone, *whole)}):
