@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ import pyarrow.compute as pc
 from millpond.duration import to_micros
 from millpond.errors import IntakeError, brief, counted
 from millpond.schema import INTEGERS, SEQ, Column, DataType, Schema
+
+Integer = TypeVar("Integer", bound=np.integer[Any])
 
 _ARROW: dict[str, pa.DataType] = {
     "TINYINT": pa.int8(),
@@ -410,6 +412,18 @@ def integers(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if data is None or len(array) == 0:
         return np.empty(0, dtype)
     return np.frombuffer(data, dtype)[array.offset : array.offset + len(array)]
+
+
+def distinct(values: npt.NDArray[Integer]) -> npt.NDArray[Integer]:
+    """Each integer once, in increasing order. NumPy's `unique` hashes them: where they are many, that takes a hundred times as long.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    found = np.sort(values)
+    new = np.ones(len(found), dtype=np.bool_)
+    np.not_equal(found[1:], found[:-1], out=new[1:])
+    return found if new.all() else found[new]
 
 
 def numbered_between(rows: pa.Table, low: int, high: int) -> pa.Table:

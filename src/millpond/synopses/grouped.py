@@ -32,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from millpond.arrow import distinct
 from millpond.errors import counted
 from millpond.synopses.base import (
     TOO_LARGE,
@@ -235,7 +236,7 @@ class _Grouped(Slotted):
 
     def clear(self, slots: npt.ArrayLike) -> None:
         """Forget these groups; their slots can be used for others."""
-        groups = np.unique(self._known(slots))
+        groups = distinct(self._known(slots))
         for level in self._levels:
             level.release(groups)
         self._total[groups], self._top[groups], self._first[groups] = 0, 0, self._never

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from millpond.arrow import integers
+from millpond.arrow import distinct, integers
 from millpond.durable import disk_errors, make_folder, sync_file, sync_folder
 from millpond.event_time import times_of
 from millpond.failpoints import reach
@@ -71,7 +71,7 @@ def write_blocks(
     compartments = times // spec.compartment_width if spec.compartment_width else np.zeros_like(times)
     files = []
     alike = compartments[0] == compartments[-1] and int(compartments.min()) == int(compartments.max())
-    for compartment in compartments[:1] if alike else np.unique(compartments):
+    for compartment in compartments[:1] if alike else distinct(compartments):
         if alike:
             part, part_times = rows, times
         else:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from millpond.arrow import distinct
 from millpond.table.manifest import Version
 from millpond.table.work import reading
 
@@ -57,14 +58,14 @@ class Lookups:
         groups = self._groups(version, tuple(keys))
         wanted = np.ones(len(groups.file), dtype=np.bool_)
         for column, values in keys.items():
-            sought = np.unique(np.array(values.to_pylist(), dtype=np.int64))
+            sought = distinct(np.array(values.to_pylist(), dtype=np.int64))
             least, greatest = groups.bounds[column]
             wanted &= np.searchsorted(sought, least) < np.searchsorted(sought, greatest, side="right")
         chosen = np.flatnonzero(wanted)
         if len(chosen) > max(_FEW, _SHARE * len(wanted)):
             return None
         parts = [schema.empty_table()]
-        for file in np.unique(groups.file[chosen]).tolist():
+        for file in distinct(groups.file[chosen]).tolist():
             numbers = groups.number[chosen[groups.file[chosen] == file]].tolist()
             parts.append(self._read(groups.files[file], numbers, schema.names, keys).cast(schema))
         return pa.concat_tables(parts)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import integers
+from millpond.arrow import distinct, integers
 
 Ints = npt.NDArray[np.int64]
 Any_ = npt.NDArray[np.generic]
@@ -56,7 +56,7 @@ class KeySlots:
         """The slots of those of the keys that have one, each once. NULL is no key here: it equals nothing."""
         whole = pa.Table.from_arrays(list(columns), names=[str(i) for i in range(len(columns))]).drop_null()
         if self._plain:
-            values = np.unique(integers(whole.column(0)).astype(np.int64, copy=False))
+            values = distinct(integers(whole.column(0)).astype(np.int64, copy=False))
             return self._peek(values)
         keys = set(zip(*(c.to_pylist() for c in whole.columns), strict=True))
         return np.array(sorted(self._known[k] for k in keys if k in self._known), dtype=np.int64)

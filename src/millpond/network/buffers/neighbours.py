@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millpond.arrow import distinct
 from millpond.event_time import NEVER
 from millpond.network.buffers.keyed_rows import KeyedRows, Layout
 from millpond.network.time.inlet import Inlet
@@ -145,8 +146,8 @@ class Change:
             times[layout.ranks] = layout.times[layout.new]
             known: Ints = np.r_[first, times][self._moments]
             return known
-        distinct = np.unique(self._times)
-        found: Ints = np.r_[first, distinct][np.searchsorted(distinct, self._times)]
+        different = distinct(self._times)
+        found: Ints = np.r_[first, different][np.searchsorted(different, self._times)]
         return found
 
     def newest(self, interval: int | None) -> Side:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import integers
+from millpond.arrow import distinct, integers
 from millpond.catalog import INSTANT
 from millpond.event_time import event_times
 from millpond.schema import SEQ
@@ -61,7 +61,7 @@ def arrivals(times: Iterable[Times], begin: int, end: int) -> list[int]:
     if not found:
         return []
     whole = found[0] if len(found) == 1 else np.concatenate(found)
-    return [int(t) for t in np.unique(whole)]
+    return [int(t) for t in distinct(whole)]
 
 
 @dataclass(frozen=True)

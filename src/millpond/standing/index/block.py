@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millpond.arrow import distinct
 from millpond.predicate.vector import Bools, Columns
 from millpond.standing.index.axes import GREATEST, LEAST, Batch, Int32s, Int64s
 from millpond.standing.index.entries import HAS, NULL, Entries, Factor
@@ -78,7 +79,7 @@ class _Table:
     def __init__(self, factor: Factor, words: int) -> None:
         spans = factor.spans()
         begins, ends = spans.low > LEAST, spans.high < GREATEST
-        self._cuts = np.unique(np.concatenate([spans.low[begins], spans.high[ends] + 1]))
+        self._cuts = distinct(np.concatenate([spans.low[begins], spans.high[ends] + 1]))
         bits = np.zeros((len(self._cuts) + 2, words * 8), dtype=np.uint8)
         rank = np.searchsorted(self._cuts, spans.low, side="right")
         rank[~begins] = 0

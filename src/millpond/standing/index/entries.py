@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from millpond.arrow import distinct
 from millpond.predicate.vector import Bools, Filter
 from millpond.standing.index.accepted import Accepted
 from millpond.standing.index.axes import GREATEST, LEAST, Axes, Axis, Batch, Code, Int32s, Int64s
@@ -128,8 +129,8 @@ class _Members:
 
     def __init__(self, several: Spans) -> None:
         after = several.high[several.high < GREATEST] + 1
-        self._cuts = np.unique(np.concatenate([several.low, after]))
-        self._entries = np.unique(several.at)
+        self._cuts = distinct(np.concatenate([several.low, after]))
+        self._entries = distinct(several.at)
         self._width = len(self._cuts) + 2
         number = np.searchsorted(self._entries, several.at) * self._width
         ends = np.empty(2 * len(number), dtype=np.int64)
@@ -274,7 +275,7 @@ def _used(part: Factor | _Raw) -> list[Code]:
         return []
     lows = np.concatenate([part.low, part.several.low])
     highs = np.concatenate([part.high, part.several.high])
-    ends = np.unique(
+    ends = distinct(
         np.concatenate([lows[(lows != LEAST) & (lows != GREATEST)], highs[(highs != LEAST) & (highs != GREATEST)] + 1])
     )
     return [part.cuts[i - 1] for i in ends.tolist()]

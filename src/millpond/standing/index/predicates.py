@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from millpond.arrow import distinct
 from millpond.predicate.form import Predicate
 from millpond.predicate.vector import Columns, Filter
 from millpond.schema import Schema
@@ -107,7 +108,7 @@ class PredicateIndex:
     def _settle(self) -> None:
         """Take entries out that have gone, and those in that have come."""
         if self._leaving:
-            self._take_out(np.unique(np.array(self._leaving, dtype=np.int32)))
+            self._take_out(distinct(np.array(self._leaving, dtype=np.int32)))
             self._leaving = []
         if self._waiting:
             parts = _Parts({}, [])
@@ -254,7 +255,7 @@ class _Ids:
             return
         gone = np.array(entries, dtype=np.int32)
         at = np.searchsorted(self._all[: self._used], gone)
-        assert len(np.unique(gone)) == len(gone), "an entry is removed once"
+        assert len(distinct(gone)) == len(gone), "an entry is removed once"
         there = (at < self._used) & (self._all[np.minimum(at, self._used - 1)] == gone)
         assert there.all(), "entries that are there"
         assert self._live[at].all(), "entries that are there"

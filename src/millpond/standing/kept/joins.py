@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from millpond.arrow import distinct
 from millpond.event_time import NEVER
 from millpond.standing.kept.delta import Tuples
 from millpond.standing.kept.newest import Cut
@@ -104,7 +105,7 @@ class Kept:
 
     def needed(self, stream: int) -> Ints:
         """The numbers of the rows of a stream that occur in some tuple, in increasing order."""
-        return np.unique(np.concatenate([_nothing(1).earliest, *(run.seqs[stream] for run in self.runs)]))
+        return distinct(np.concatenate([_nothing(1).earliest, *(run.seqs[stream] for run in self.runs)]))
 
 
 class JoinPairs:

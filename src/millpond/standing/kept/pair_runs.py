@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from millpond.arrow import distinct
+
 Ints = npt.NDArray[np.int64]
 Entries = npt.NDArray[np.int32]
 
@@ -36,7 +38,7 @@ class PairRun:
         assert last - first <= _SPAN, "row numbers too far apart for one run"
         keys = (entries.astype(np.int64) << 32) | (seqs - first)
         rising = keys[1:] > keys[:-1]
-        return cls._of_keys(keys if rising.all() else np.unique(keys), first, last)
+        return cls._of_keys(keys if rising.all() else distinct(keys), first, last)
 
     @classmethod
     def _of_keys(cls, keys: Ints, first: int, last: int) -> PairRun:
@@ -77,16 +79,16 @@ class PairRun:
         """The rows that fulfil some entry that is not in `gone`; a row may occur more than once."""
         return self._seqs()[np.repeat(~np.isin(self.entries, gone), np.diff(self.offsets))]
 
-    def fits(self, other: PairRun) -> bool:
-        """Whether the two can be one run."""
+    def fits(self, other: PairRun, whole: int) -> bool:
+        """Whether the two can be one run of at most `whole` pairs."""
         span = max(self.last, other.last) - min(self.first, other.first)
-        return span <= _SPAN and self.size + other.size <= WHOLE
+        return span <= _SPAN and self.size + other.size <= whole
 
     def merged(self, other: PairRun) -> PairRun:
         if self.last >= other.first:
             return PairRun.of_pairs(np.r_[self._spread(), other._spread()], np.r_[self._seqs(), other._seqs()])
         # Every row of the other is later: the rows of an entry are those of this one and then those of the other.
-        entries = np.union1d(self.entries, other.entries)
+        entries = distinct(np.concatenate([self.entries, other.entries]))
         mine, theirs = entries.searchsorted(self.entries), entries.searchsorted(other.entries)
         my_counts, their_counts = np.diff(self.offsets), np.diff(other.offsets)
         counts = np.zeros(len(entries), dtype=np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millpond.arrow import integers
+from millpond.arrow import distinct, integers
 from millpond.event_time import NEVER
 from millpond.predicate.vector import Columns, Filter
 from millpond.schema import SEQ
@@ -153,8 +153,8 @@ class Rows:
     def times_of(self, seqs: Ints) -> Ints:
         """The event times of the rows with these numbers, which are all held and may stand in any order."""
         if len(seqs) > 1 and not (seqs[1:] > seqs[:-1]).all():
-            distinct, inverse = np.unique(seqs, return_inverse=True)
-            return self.times_of(distinct)[inverse]
+            different, inverse = np.unique(seqs, return_inverse=True)
+            return self.times_of(different)[inverse]
         parts = [chunk.times[chunk.places(seqs[begin:end])] for chunk, begin, end in self._touched(seqs)]
         return parts[0] if len(parts) == 1 else np.concatenate([_NONE, *parts])
 
@@ -294,7 +294,7 @@ class RecentRows:
         begin, end = needed.searchsorted(np.array([chunk.first, min(below, chunk.last + 1)], dtype=np.int64))
         wanted = needed[begin:end]
         places = chunk.seqs.searchsorted(wanted)
-        places = np.unique(places[chunk.seqs[places] == wanted])
+        places = distinct(places[chunk.seqs[places] == wanted])
         behind = int(chunk.seqs.searchsorted(below))
         if len(places) == behind:
             return chunk

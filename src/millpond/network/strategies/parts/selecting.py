@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from millpond.arrow import arrow_schema
+from millpond.arrow import arrow_schema, distinct
 from millpond.catalog import INSTANT
 from millpond.errors import MillpondError
 from millpond.event_time import Progress, event_times
@@ -109,4 +109,4 @@ class SelectStrategy(Strategy):
             first, end = rows.at(time) if self.prepared.each_row else (time, time + 1)
             return self._difference(now.during(first, end), before and before.during(first, end))
 
-        return self._send_each(np.unique(rows.times).tolist(), frontier, send)
+        return self._send_each(distinct(rows.times).tolist(), frontier, send)
