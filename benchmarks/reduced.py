@@ -1,87 +1,113 @@
 """Reduced reads (OSCAR's figures 9 to 18): writing under each design, reading a part of the rows, and both at once.
 
-Rows are the paper's: a time and an integer. Tables are made, filled and asked through the front door. Bytes are those of the
-files that an answer was made from; the strawman samples in the plan (`NONE`), and so does TABLESAMPLE of bare DuckDB over the
-same files.
+Rows are the paper's: a time and an integer. Tables are made, filled and asked through the front door. The strawman samples in the
+plan (`NONE`), and so does TABLESAMPLE over the same files. Parts (REDUCED_PARTS): reading, beside25, beside75, levels;
+REDUCED_POND is a folder in which the tables stay from one part to the next.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import numpy as np
-import pyarrow as pa
-
 import millpond
 from benchmarks.harness import Options, Report, median, rounded, timed
+from benchmarks.oscar import formulas, measured_bytes, said
+from benchmarks.oscar.tables import DESIGNS, LEVELS, PIECE, Rows, ask, create, fill, filled, kept_folder, sizes
+from benchmarks.psoup.parts import chosen
 
-DESIGNS = {
-    "strawman": "NONE",
-    "hybrid": "RANDOMIZE",
-    "eager": "REPLICATE (20, 40, 60, 80)",
-    "lazy": "LAZY",
-}
-LEVELS = (0, 25, 50, 75, 90, 99)  # percent of the rows that are left out
+PARTS = ("reading", "beside25", "beside75", "levels")
 BESIDE = (0, 1, 2, 4, 8, 16, 40)
-_PIECE = 500_000
+CROWD = 8
+"""Queries beside insertion where levels are compared."""
+Picture = Callable[[Any], None]
 
 
 def run(options: Options, report: Report) -> None:
     report.issue = 14
     count = options.size(20_000_000, 300_000)
     report.add(rows=count)
-    with options.folder("pond") as folder:
-        db = millpond.connect(folder, auto_archive=False, shards=2)
-        try:
-            written = _insert(db, count, report)
-            reads, asked = _reads(db, folder, options, report)
-            _table_one(db, reads, report)
-            together = _together(db, options, report)
-            _statements(written, asked, together, report)
-        finally:
-            db.close()
+    parts = chosen(report, PARTS, "REDUCED_PARTS")
+    pictures: list[Picture] = []
+    with kept_folder(options, report) as folder:
+        if "reading" in parts:
+            pictures += _reading(folder, count, options, report)
+        with _pond(folder) as db:
+            if parts != ["reading"]:
+                filled(db, count, report)
+            for level in (25, 75):
+                if f"beside{level}" in parts:
+                    pictures += _beside(db, level, options, report)
+            if "levels" in parts:
+                pictures += _levels(db, options, report)
+    columns = min(4, len(pictures))
+    axes = report.draw(columns, math.ceil(len(pictures) / columns))
+    if axes is not None:
+        for picture, axis in zip(pictures, axes.ravel(), strict=False):
+            picture(axis)
 
 
-def _rows(count: int, first: int = 0) -> pa.Table:
-    random = np.random.default_rng(first)
-    values = random.integers(0, 1_000_000, count).astype("int32")
-    return pa.table({"userattr": values, "t": (first + np.arange(count, dtype=np.int64)) // 1_000})
+def _pond(folder: Path) -> millpond.Pond:
+    return millpond.connect(folder, auto_archive=False, shards=2)
 
 
-def _create(db: millpond.Pond, name: str, design: str) -> None:
-    db.sql(f"CREATE STREAMING TABLE {name} (userattr INT, t BIGINT) TIMESTAMP BY t REDUCE BY {design}")
+# -- figures 9 to 12 --------------------------------------------------------------------------------------------------
 
 
-def _fill(db: millpond.Pond, name: str, count: int) -> None:
-    for first in range(0, count, _PIECE):
-        db.append(name, _rows(min(_PIECE, count - first), first))
-    db.archive()
+def _reading(folder: Path, count: int, options: Options, report: Report) -> list[Picture]:
+    with _pond(folder) as db:
+        written, blocks = _insert(db, count, options, report)
+        reads, asked = _reads(db, options, report)
+    report.table("Table 1, cost of writes", formulas.written(blocks))
+    report.table("Table 1, cost of reads", formulas.read(reads))
+    real = measured_bytes.by_duckdb(folder, "hybrid")
+    of_strawman = measured_bytes.by_duckdb(folder, "strawman")
+    ms = {(row["design"], row["left out, %"]): row["ms"] for row in asked}
+    report.table("The randomised table and the strawman in DuckDB, bytes as the kernel counts them", [
+        {"left out, %": level, "MB": rounded(real[level] / 1e6), "of all": rounded(real[level] / real[0]),
+         "ms": ms["hybrid", level], "strawman, MB": rounded(of_strawman[level] / 1e6), "strawman, ms": ms["strawman", level]}
+        for level in LEVELS
+    ])  # fmt: skip
+    report.table(
+        "TABLESAMPLE of bare DuckDB over the strawman's files", measured_bytes.sampled_by_duckdb(folder, options)
+    )
+    spark = measured_bytes.by_spark(folder, options, report)
+    _judge_reads(report, real, {level: ms["hybrid", level] for level in LEVELS}, "DuckDB")
+    randomised = [row for row in spark if row["read"] == "REDUCE TO, randomised"]
+    _judge_reads(report, {row["left out, %"]: row["MB"] for row in randomised},
+                 {row["left out, %"]: row["ms"] for row in randomised}, "Spark")  # fmt: skip
+    said.of_reading(report, written, asked)
+    return [lambda axis: _draw_writing(axis, written, blocks), lambda axis: _draw_formulas(axis, asked),
+            lambda axis: _draw_reading(axis, asked), lambda axis: _draw_spark(axis, spark)]  # fmt: skip
 
 
-def _sizes(db: millpond.Pond, name: str) -> tuple[int, int]:
-    (found,) = db.sql(f"SELECT bytes, copied_bytes FROM millpond.layouts WHERE table = '{name}'").rows()
-    return found
+def _judge_reads(report: Report, size: dict[int, float], ms: dict[int, float], engine: str) -> None:
+    for level in LEVELS[1:]:
+        share = size[level] / size[0] / (1 - level / 100)
+        report.bar(2, f"{engine}: bytes read without {level} %, times the part", share, "<=", 1.15)
+    falls = max(ms[b] / ms[a] for a, b in itertools.pairwise(LEVELS))
+    report.bar(2, f"{engine}: time at a level to that at the one before, at most", falls, "<=", 1.0)
 
 
-Rows = list[dict[str, Any]]
-
-
-def _insert(db: millpond.Pond, count: int, report: Report) -> Rows:
-    """Figures 9 and 11: the time to write the rows under each design."""
-    found: list[dict[str, Any]] = []
-    _create(db, "warm", "NONE")
-    _fill(db, "warm", min(count, _PIECE))
+def _insert(db: millpond.Pond, count: int, options: Options, report: Report) -> tuple[Rows, dict[str, float]]:
+    """Figures 9 and 11: the time to write the rows under each design; bytes written."""
+    found: Rows = []
+    create(db, "warm", "NONE")
+    fill(db, "warm", min(count, PIECE))
     db.sql("DROP STREAMING TABLE warm")
     plain = 0.0
+    blocks: dict[str, float] = {}
     for name, design in DESIGNS.items():
-        _create(db, name, design)
-        took, _ = timed(lambda name=name: _fill(db, name, count))  # type: ignore[misc]
+        create(db, name, design)
+        took, _ = timed(lambda name=name: fill(db, name, count))  # type: ignore[misc]
         plain = plain or took
-        size, copied = _sizes(db, name)
+        size, copied = sizes(db, name)
+        blocks[name] = size + copied
         found.append(
             {
                 "design": name,
@@ -92,188 +118,187 @@ def _insert(db: millpond.Pond, count: int, report: Report) -> Rows:
             }
         )
         report.say(f"{name}: {took / 1000:.1f} s to insert")
+    blocks["lazy, with a copy"] = blocks["strawman"] * _into_a_copy(db, options.size(2_000_000, 100_000))
     report.table("Figure 11: inserting", found)
     times = {row["design"]: row["times the strawman"] for row in found}
     report.bar(3, "writing randomised, times plain", times["hybrid"], "<=", 1.1)
     report.bar(3, "writing lazily, times plain", times["lazy"], "<=", 1.1)
     report.bar(3, "writing with copies, times plain", times["eager"], "<=", 3)
-    return found
+    return found, blocks
 
 
-def _ask(db: millpond.Pond, table: str, level: int) -> Any:
-    reduce = f"REDUCE TO {100 - level} PERCENT" if level else ""
-    return db.sql(f"SELECT count(*) AS n, avg(userattr) AS a FROM {table} {reduce} WHERE userattr >= 10")
+def _into_a_copy(db: millpond.Pond, count: int) -> float:
+    """Bytes written of rows of a lazy table that has a copy of three quarters, to those without it."""
+    create(db, "copied", "LAZY")
+    fill(db, "copied", count)
+    ask(db, "copied", 25)
+    db.archive()
+    before = sizes(db, "copied")
+    fill(db, "copied", count, count)
+    ask(db, "copied", 25)
+    db.archive()
+    size, copied = (b - a for a, b in zip(before, sizes(db, "copied"), strict=True))
+    db.sql("DROP STREAMING TABLE copied")
+    return (size + copied) / size
 
 
-def _reads(
-    db: millpond.Pond, folder: Path, options: Options, report: Report
-) -> tuple[dict[tuple[str, int], Any], Rows]:
+def _reads(db: millpond.Pond, options: Options, report: Report) -> tuple[dict[tuple[str, int], tuple[int, int]], Rows]:
     """Figures 10 and 12: time and bytes of a query at each level."""
-    found: list[dict[str, Any]] = []
-    reads: dict[tuple[str, int], Any] = {}
+    found: Rows = []
+    reads: dict[tuple[str, int], tuple[int, int]] = {}
     repeat = options.size(5, 2)
 
     def measure(name: str, table: str, level: int) -> None:
+        first, answer = timed(lambda: ask(db, table, level))
         times = []
         for _ in range(repeat):
-            took, answer = timed(lambda: _ask(db, table, level))
+            took, answer = timed(lambda: ask(db, table, level))
             times.append(took)
-        share = answer.reduction.bytes / answer.reduction.bytes_in_all if answer.reduction else 1.0
-        low, high = (answer.rows()[0][1], answer.rows()[0][2]) if level else (0, 0)
-        reads[name, level] = answer.reduction
+        whole = sizes(db, table)[0]
+        read = (answer.reduction.bytes, answer.reduction.bytes_in_all) if answer.reduction else (whole, whole)
+        low, high = (answer.rows()[0][1], answer.rows()[0][2]) if level else (None, None)
+        reads[name, level] = read
         found.append(
             {
                 "design": name,
                 "left out, %": level,
+                "first, ms": rounded(first),
                 "ms": median(times),
-                "bytes read, %": rounded(100 * share),
-                "times the part": rounded(share / (1 - level / 100)),
-                "bounds of the count": f"{low:,} to {high:,}" if level and low is not None else "none",
+                "bytes of files, %": rounded(100 * read[0] / read[1]),
+                "bounds of the count": f"{low:,} to {high:,}" if low is not None else "none",
             }
         )
 
     for name in DESIGNS:
-        for level in LEVELS:
+        for level in (
+            LEVELS if name != "lazy" else LEVELS[::-1]
+        ):  # the least copy first, so that no other read finds one
             if name == "lazy" and level:
                 measure("lazy, first reads", "lazy", level)
                 db.archive()
                 measure("lazy, later", "lazy", level)
             else:
                 measure(name, name, level)
+        report.say(f"{name} is read")
     report.table("Figure 12: a query at each level", found)
-    for level in LEVELS[1:]:
-        row = next(r for r in found if r["design"] == "hybrid" and r["left out, %"] == level)
-        report.bar(2, f"bytes of the randomised table without {level} %", row["times the part"], "<=", 1.15)
-    paths = [str(p) for p in folder.glob("tables/strawman*/archive/c*/*.parquet")]
-    sampled = []
-    for level in LEVELS[1:]:
-        connection = duckdb.connect()
-        text = (
-            f"SELECT count(*), avg(userattr) FROM read_parquet({paths}) TABLESAMPLE {100 - level} PERCENT (bernoulli)"
-        )
-        times = [timed(lambda text=text, c=connection: c.sql(text).fetchall())[0] for _ in range(repeat)]  # type: ignore[misc]
-        sampled.append({"left out, %": level, "ms": median(times)})
-    report.table("TABLESAMPLE of bare DuckDB over the strawman's files: all bytes, whatever the level", sampled)
     return reads, found
 
 
-def _table_one(db: millpond.Pond, reads: dict[tuple[str, int], Any], report: Report) -> None:
-    """Table 1: the paper's formulas, with bytes for blocks, against what was read."""
-    found = []
-    copies = (0.2, 0.4, 0.6, 0.8, 1.0)
-    for level in LEVELS[1:]:
-        part = 1 - level / 100
-        formulas = {
-            "hybrid": part,
-            "eager": min(c for c in copies if c >= part - 1e-9),
-            "lazy, later": part,
-            "strawman": 1.0,
-        }
-        for name, wanted in formulas.items():
-            amount = reads[name, level]
-            found.append(
-                {
-                    "design": name,
-                    "left out, %": level,
-                    "formula, %": rounded(100 * wanted),
-                    "read, %": rounded(100 * amount.bytes / amount.bytes_in_all),
-                }
-            )
-    report.table("Table 1: cost of reads", found)
+# -- figures 13 to 18 -------------------------------------------------------------------------------------------------
 
 
-def _together(db: millpond.Pond, options: Options, report: Report) -> Rows:
-    """Figures 13 to 18: inserting beside queries that never end, and how many of them are answered meanwhile."""
-    count = options.size(4_000_000, 100_000)
-    found: list[dict[str, Any]] = []
-    rates: dict[tuple[str, int], float] = {}
-    for level in options.size(1, 0) * (25, 75, 99) or (75,):
-        for name, design in (("strawman", "NONE"), ("hybrid", "RANDOMIZE"), ("eager", DESIGNS["eager"])):
-            for beside in BESIDE if not options.quick else (0, 2):
-                target = f"into_{name}_{level}_{beside}"
-                _create(db, target, design)
-                stop, answered = threading.Event(), [0] * beside
+def _insert_beside(db: millpond.Pond, name: str, level: int, beside: int, count: int) -> dict[str, Any]:
+    """Rows go into a table of a design while so many queries are asked of another of that design, again and again."""
+    create(db, "target", DESIGNS[name])
+    stop, answered = threading.Event(), [0] * beside
 
-                def keep_asking(place: int, name: str = name, level: int = level) -> None:
-                    while not stop.is_set():  # noqa: B023
-                        _ask(db, name, level)
-                        answered[place] += 1  # noqa: B023
+    def keep_asking(place: int) -> None:
+        while not stop.is_set():
+            ask(db, name, level)
+            answered[place] += 1
 
-                threads = [threading.Thread(target=keep_asking, args=(place,)) for place in range(beside)]
-                for thread in threads:
-                    thread.start()
-                begin = time.monotonic()
-                _fill(db, target, count)
-                took = time.monotonic() - begin
-                stop.set()
-                for thread in threads:
-                    thread.join()
-                db.sql(f"DROP STREAMING TABLE {target}")
-                rates[name, level] = max(rates.get((name, level), 0.0), sum(answered) / took)
-                found.append(
-                    {
-                        "design": name,
-                        "left out, %": level,
-                        "queries beside": beside,
-                        "seconds to insert": rounded(took),
-                        "answered meanwhile": sum(answered),
-                    }
-                )
-        report.say(f"beside queries at {level} %")
-    report.table("Figures 13 to 18: inserting beside queries", found)
-    if ("hybrid", 99) in rates:
-        report.bar(
-            3, "queries answered at 99 %, times the strawman", rates["hybrid", 99] / rates["strawman", 99], ">=", 20
-        )
-    return found
+    threads = [threading.Thread(target=keep_asking, args=(place,)) for place in range(beside)]
+    for thread in threads:
+        thread.start()
+    begin = time.monotonic()
+    fill(db, "target", count)
+    took = time.monotonic() - begin
+    done = sum(answered)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    db.sql("DROP STREAMING TABLE target")
+    return {"design": name, "left out, %": level, "queries beside": beside, "seconds to insert": rounded(took),
+            "answered meanwhile": done, "answered in 1,000 s": rounded(1000 * done / took)}  # fmt: skip
 
 
-def _statements(written: Rows, asked: Rows, together: Rows, report: Report) -> None:
-    """What the paper says in words of its measurements, and whether it is so here."""
-    wrote = {row["design"]: row for row in written}
-    ms = {(row["design"], row["left out, %"]): row["ms"] for row in asked}
-    part = {(row["design"], row["left out, %"]): row["bytes read, %"] for row in asked}
-    eager, strawman = wrote["eager"], [ms["strawman", level] for level in LEVELS]
-    copied = (eager["MB"] + eager["MB of copies"]) / max(eager["MB"], 1e-9)
-    beside = {(r["design"], r["left out, %"], r["queries beside"]): r for r in together}
-    level = max(row["left out, %"] for row in together)
-    most = max(row["queries beside"] for row in together)
-    alone, crowded = beside["strawman", level, 0], beside["strawman", level, most]
-    answered = [max(r["answered meanwhile"] / r["seconds to insert"] for r in together
-                    if (r["design"], r["left out, %"]) == (name, level) and r["queries beside"])
-                for name in ("hybrid", "strawman")]  # fmt: skip
-    slower = rounded(crowded["seconds to insert"] / alone["seconds to insert"])
-    said: list[tuple[str, str, bool, str]] = [
-        ("the hybrid design writes about as fast as the strawman", f"{wrote['hybrid']['times the strawman']} times",
-         wrote["hybrid"]["times the strawman"] <= 1.1, "rows are dealt to blocks, nothing is written twice"),
-        ("the lazy design is a little slower to write: its rows are longer",
-         f"{wrote['lazy']['times the strawman']} times",
-         wrote["lazy"]["times the strawman"] > 1.02, "no row says at which rate it was sampled: that follows from its number"),
-        ("copies cost less than in proportion to their size",
-         f"{eager['times the strawman']} times the time, {copied:.2g} of bytes",
-         eager["times the strawman"] < copied, "parsing, logging and sorting are done once"),
-        ("the strawman takes the same time at each level", f"{min(strawman):g} to {max(strawman):g} ms",
-         max(strawman) <= 1.5 * min(strawman), "it reads all files; thinned row by row each draw is computed, too"),
-        ("the first lazy read costs most of all, as it marks rows",
-         f"{ms['lazy, first reads', 99]:g} ms, strawman {ms['strawman', 99]:g}",
-         ms["lazy, first reads", 99] > 1.2 * ms["strawman", 99], "no row is marked: the fraction is the mark"),
-        ("after vacuuming the lazy design reads its part", f"{part['lazy, later', 99]:g} % of bytes at 99 %",
-         part["lazy, later", 99] <= 1.5, "a copy holds the rows that are left"),
-        ("the eager design reads in steps", f"{part['eager', 50]:g} % at 50 %, {part['eager', 75]:g} % at 75 %",
-         part["eager", 50] > 51 and part["eager", 75] > 35, "the nearest copy that is not too thin is read"),
-        ("beyond its smallest copy the eager design saves no more",
-         f"{part['eager', 90]:g} % at 90 %, {part['eager', 99]:g} % at 99 %",
-         part["eager", 99] >= 0.95 * part["eager", 90], "the smallest copy has a fifth"),
-        ("with short runs the hybrid design is no better than the strawman",
-         f"{part['hybrid', 25]:g} % of bytes at 25 %",
-         part["hybrid", 25] > 95, "blocks are files here, so no file system reads what lies between them"),
-        ("queries beside it slow insertion down to a limit", f"{slower:g} times with {most} queries", slower > 1.2,
-         "disk and cores are shared with the queries"),
-        ("at 99 % far more queries are answered than by the strawman",
-         f"{answered[0] / max(answered[1], 1e-9):.3g} times at {level} %",
-         level == 99 and answered[0] >= 10 * answered[1], "what is not read costs nothing; planning does"),
-    ]  # fmt: skip
+def _beside(db: millpond.Pond, level: int, options: Options, report: Report) -> list[Picture]:
+    """Figures 13 and 15 (without 25 %), 14 and 16 (without 75 %)."""
+    count = options.size(2_000_000, 100_000)
+    found = [
+        _insert_beside(db, name, level, beside, count)
+        for name in DESIGNS
+        for beside in (BESIDE if not options.quick else (0, 2))
+    ]
+    figures = (13, 15) if level == 25 else (14, 16)
     report.table(
-        "The paper's statements",
-        [{"statement": a, "here": b, "holds": "yes" if c else "no", "what is so here": d} for a, b, c, d in said],
+        f"Figures {figures[0]} and {figures[1]}: inserting {count:,} rows beside queries without {level} %", found
     )
+    said.of_beside(report, level, found)
+    return [lambda axis: _draw_beside(axis, figures[0], level, found, "seconds to insert"),
+            lambda axis: _draw_beside(axis, figures[1], level, found, "answered meanwhile")]  # fmt: skip
+
+
+def _levels(db: millpond.Pond, options: Options, report: Report) -> list[Picture]:
+    """Figures 17 and 18."""
+    count = options.size(2_000_000, 100_000)
+    found = [
+        _insert_beside(db, name, level, CROWD, count)
+        for name in DESIGNS
+        for level in (LEVELS if not options.quick else (0, 25, 75, 99))
+    ]
+    report.table(f"Figures 17 and 18: inserting {count:,} rows beside {CROWD} queries at each level", found)
+    rates = {(row["design"], row["left out, %"]): row["answered in 1,000 s"] for row in found}
+    times = rates["hybrid", 99] / max(rates["strawman", 99], 1e-9)
+    report.bar(3, "queries answered at 99 %, times the strawman", times, ">=", 20)
+    said.of_levels(report, rates)
+    return [lambda axis: _draw_levels(axis, rates)]
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def _draw_writing(axis: Any, written: Rows, blocks: dict[str, float]) -> None:
+    names = [row["design"] for row in written]
+    plain = written[0]["seconds"]
+    places = range(len(names))
+    axis.bar(
+        [p - 0.2 for p in places], [plain * formulas.WRITES[name] for name in names], 0.4, label="Figure 9: by Table 1"
+    )
+    axis.bar([p + 0.2 for p in places], [row["seconds"] for row in written], 0.4, label="Figure 11: measured")
+    axis.set_xticks(list(places), names)
+    axis.set(title="Figures 9 and 11: inserting", ylabel="s")
+    axis.legend(fontsize=7)
+
+
+def _draw_formulas(axis: Any, asked: Rows) -> None:
+    whole = next(row["ms"] for row in asked if (row["design"], row["left out, %"]) == ("strawman", 0))
+    for name, formula in formulas.READS.items():
+        levels = [level for level in LEVELS if level or not name.startswith("lazy")]
+        axis.plot(levels, [whole * formula(1 - level / 100) for level in levels], marker=".", label=name)
+    axis.set(title="Figure 10: a query, by Table 1", xlabel="left out, %", ylabel="ms")
+    axis.legend(fontsize=7)
+
+
+def _draw_reading(axis: Any, asked: Rows) -> None:
+    for name in formulas.READS:
+        mine = sorted((row for row in asked if row["design"] == name), key=lambda row: row["left out, %"])
+        axis.plot([row["left out, %"] for row in mine], [row["ms"] for row in mine], marker=".", label=name)
+    axis.set(title="Figure 12: a query, measured", xlabel="left out, %", ylabel="ms", ylim=(0, None))
+    axis.legend(fontsize=7)
+
+
+def _draw_spark(axis: Any, found: Rows) -> None:
+    for what in dict.fromkeys(row["read"] for row in found):
+        mine = [row for row in found if row["read"] == what]
+        axis.plot([row["left out, %"] for row in mine], [row["MB"] for row in mine], marker=".", label=what)
+    axis.set(title="Spark", xlabel="left out, %", ylabel="MB read", ylim=(0, None))
+    axis.legend(fontsize=7)
+
+
+def _draw_beside(axis: Any, figure: int, level: int, found: Rows, what: str) -> None:
+    for name in DESIGNS:
+        mine = [row for row in found if row["design"] == name]
+        axis.plot([row["queries beside"] for row in mine], [row[what] for row in mine], marker=".", label=name)
+    axis.set(title=f"Figure {figure}: without {level} %", xlabel="queries beside", ylabel=what, ylim=(0, None))
+    axis.legend(fontsize=7)
+
+
+def _draw_levels(axis: Any, rates: dict[tuple[str, int], float]) -> None:
+    for name in DESIGNS:
+        levels = [level for design, level in rates if design == name]
+        axis.plot(levels, [max(rates[name, level], 1.0) for level in levels], marker=".", label=name)
+    axis.set(
+        title=f"Figures 17 and 18: {CROWD} queries", xlabel="left out, %", ylabel="answered in 1,000 s", yscale="log"
+    )
+    axis.legend(fontsize=7)

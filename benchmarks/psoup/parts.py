@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from benchmarks.harness import Report
 
 
-def chosen(report: Report, parts: Sequence[str]) -> list[str]:
-    given = os.environ.get("STANDING_PARTS")
+def chosen(report: Report, parts: Sequence[str], variable: str = "STANDING_PARTS") -> list[str]:
+    given = os.environ.get(variable)
     if not given:
         return list(parts)
     names = given.split(",")
     unknown = sorted(set(names) - set(parts))
     if unknown:
-        raise SystemExit(f"STANDING_PARTS: {', '.join(unknown)} is none of {', '.join(parts)}")
+        raise SystemExit(f"{variable}: {', '.join(unknown)} is none of {', '.join(parts)}")
     report.name += "-" + "-".join(names)
     return names

@@ -415,7 +415,7 @@ def integers(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def distinct(values: npt.NDArray[Integer]) -> npt.NDArray[Integer]:
-    """Each integer once, in increasing order. NumPy's `unique` hashes them: where they are many, that takes a hundred times as long.
+    """Each integer once, in increasing order. NumPy's `unique` hashes them, which takes a hundred times as long for many.
 
     >>> distinct(np.array([3, 1, 3])).tolist()
     [1, 3]

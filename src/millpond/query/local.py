@@ -93,7 +93,9 @@ class Local(ProcessBound):
         self._lock = threading.Lock()
         self._checked: set[Path] = set() if beside is None else beside._checked
         self._functions: set[str] = set()
-        self.reader: Reader | None = None  # what a table function that asks for the pond gets
+        self.reader: Reader | None = (
+            None if beside is None else beside.reader
+        )  # what a table function that asks for the pond gets
         # DuckDB complains at the end of the process about functions in a connection that was not closed.
         self._at_end = weakref.finalize(self, self._connection.close)
 

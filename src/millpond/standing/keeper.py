@@ -143,11 +143,12 @@ class KeptTable:
         kept = [self._entries[number] for number in new if self._entries[number].kept]
         if not kept:
             return
-        total = self._rows.snapshot.size
+        rows = self._rows.snapshot.complete()
+        total = rows.size
         if len(kept) == 1 or not total:
             wanted = []
             for entry in kept:
-                seqs = self._rows.snapshot.filter(entry.test) if total else np.zeros(0, dtype=np.int64)
+                seqs = rows.filter(entry.test) if total else np.zeros(0, dtype=np.int64)
                 if not always and total >= _JUDGED and len(seqs) > _UNSELECTIVE * total:
                     self._entries[entry.number] = replace(entry, kept=False)
                     continue
@@ -157,7 +158,7 @@ class KeptTable:
             self._enter(wanted)
             return
         fresh = self._index_of((e.number, e.predicate) for e in kept)  # many at once meet the rows as rows meet queries
-        for chunk in self._rows.snapshot.chunks:
+        for chunk in rows.chunks:
             found = fresh.match(Columns(Batch(pa.Table.from_batches([chunk.rows]))))
             self._note_matches(chunk.seqs, found)
         self._enter(kept)

@@ -167,7 +167,9 @@ def answer(
             return _answer(*found, bound, prefixes, moments)
         why = found
     plan = _plan(workspace, bound, prefixes, as_of)
-    return _answer(ask(workspace, plan), f"from scratch, because {why.reason}", bound, prefixes, moments)
+    return _answer(
+        ask(workspace, plan, workspace.background), f"from scratch, because {why.reason}", bound, prefixes, moments
+    )
 
 
 def _check_visited(visit: Visit, use: Use, query: StandingQuery) -> None:

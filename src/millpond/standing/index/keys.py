@@ -2,7 +2,9 @@
 
 A value is looked up by a hash of 64 bits: its first bits tell where among the sorted hashes it is or would be, give or take
 a few. So a lookup costs the same however many keys there are. A number can be told from its hash; text is compared with
-the key found. Keys are few bytes each, and a batch is looked up without an object for each value.
+the key found. Keys are few bytes each, and a batch is looked up without an object for each value. Where keys are
+more than the processor keeps near itself, a batch is looked up in the order of its hashes: all tables are then walked from one
+end to the other.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from millpond.standing.index.axes import Axis, Batch, Int64s
 from millpond.standing.index.hashes import UInt64s, hashed, mixed, unmixed
 
 Numbers = npt.NDArray[np.integer[Any]]
+
+_NEAR = 1 << 16  # keys up to which it does not matter in which order they are looked up
 
 
 class _Table:
@@ -42,8 +46,19 @@ class _Table:
     def nbytes(self) -> int:
         return self._hashes.nbytes + self._first.nbytes
 
-    def find(self, wanted: UInt64s) -> tuple[Bools, npt.NDArray[np.int32]]:
-        """Which hashes are there, and their numbers."""
+    def find(self, wanted: UInt64s, nulls: Bools | None) -> tuple[Numbers, Numbers]:
+        """The places of hashes that are there, and their numbers. A NULL is not there."""
+        if self.size <= _NEAR:
+            hits, number = self._looked_up(wanted)
+            places = np.flatnonzero(hits if nulls is None else hits & ~nulls)
+            return places, number[places]
+        order = _in_order(wanted)
+        hits, number = self._looked_up(wanted[order])
+        if nulls is not None:
+            hits &= ~nulls[order]
+        return order[hits], number[hits]
+
+    def _looked_up(self, wanted: UInt64s) -> tuple[Bools, npt.NDArray[np.int32]]:
         number = self._first[wanted >> self._shift]
         before = np.flatnonzero(self._hashes[number] < wanted)
         while len(before):
@@ -76,9 +91,7 @@ class NumberKeys:
 
     def find(self, batch: Batch, axis: Axis) -> tuple[Numbers, Numbers]:
         """Places of rows whose value is a key, and the keys' numbers."""
-        hits, number = self._table.find(mixed(batch.codes(axis).view(np.uint64)))
-        places = _known(hits, batch, axis)
-        return places, number[places]
+        return self._table.find(mixed(batch.codes(axis).view(np.uint64)), batch.nulls(axis))
 
 
 class TextKeys:
@@ -117,11 +130,8 @@ class TextKeys:
 
     def find(self, batch: Batch, axis: Axis) -> tuple[Numbers, Numbers]:
         """Places of rows whose value is a key, and the keys' numbers."""
-        hits, numbers = self._table.find(batch.hashes(axis.left, self._seed))
-        places = _known(hits, batch, axis)
-        number: Numbers = numbers[places]
-        values = batch.texts(axis.left)
-        found = values if len(places) == len(values) else values.take(pa.array(places))
+        places, number = self._table.find(batch.hashes(axis.left, self._seed), batch.nulls(axis))
+        found = batch.texts(axis.left).take(pa.array(places))
         same = pc.equal(self._texts.take(pa.array(number)), found)
         if same.true_count < len(places):
             wanted = same.to_numpy(zero_copy_only=False)
@@ -132,6 +142,10 @@ class TextKeys:
 Keys = NumberKeys | TextKeys
 
 
-def _known(hits: Bools, batch: Batch, axis: Axis) -> Numbers:
-    nulls = batch.nulls(axis)
-    return np.flatnonzero(hits if nulls is None else hits & ~nulls)
+def _in_order(hashes: UInt64s) -> Numbers:
+    """The places of hashes in the order of their first bits, as many as are left beside the place itself."""
+    bits = len(hashes).bit_length()
+    places = np.arange(len(hashes), dtype=np.uint64)
+    keys = (hashes >> np.uint64(bits) << np.uint64(bits)) | places
+    keys.sort()  # several times as fast as finding the order
+    return (keys & np.uint64((1 << bits) - 1)).astype(np.int32)

@@ -136,17 +136,11 @@ def sorted_pairs(entries: Sequence[Int32s], places: Sequence[Int32s]) -> tuple[I
     """Pairs from several sources as one, sorted by entry, then by place."""
     if not entries:
         return _NONE, _NONE
-    entry, place = np.concatenate(entries), np.concatenate(places)
-    order = None
-    for values in (place, entry):  # by the last first; digits of 16 bits, for which NumPy sorts by counting
-        for shift in (0, 16):
-            if int(values.max(initial=0)) >> shift:
-                digit = (values if order is None else values[order]) >> shift
-                digit = digit.astype(np.uint16)
-                if (digit[1:] < digit[:-1]).any():
-                    by = np.argsort(digit, kind="stable")
-                    order = by if order is None else order[by]
-    return (entry, place) if order is None else (entry[order], place[order])
+    pairs = np.concatenate(entries).astype(np.int64)
+    pairs <<= 32
+    pairs |= np.concatenate(places)
+    pairs.sort()  # faster than finding the order of either part
+    return (pairs >> 32).astype(np.int32), pairs.astype(np.int32)
 
 
 _COUNT = np.bitwise_count(np.arange(256, dtype=np.uint8))

@@ -112,6 +112,11 @@ class Rows:
     def bytes(self) -> int:
         return sum(c.bytes for c in self.chunks)
 
+    def complete(self) -> Rows:
+        """Without the chunks of which only some rows are held."""
+        seq, after = self.complete_from.seq, self.complete_from.after
+        return replace(self, chunks=tuple(c for c in self.chunks if c.last >= seq or c.greatest > after))
+
     def take(self, seqs: Ints, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows with these numbers, in their order; a number may occur more than once. All of them are held."""
         names = self.schema.names if columns is None else list(columns)
@@ -253,7 +258,7 @@ class RecentRows:
             return
         batch = _one_batch(rows, now.schema)
         seqs = _numbers(batch)
-        order = np.argsort(seqs)
+        order = np.argsort(seqs, kind="stable")
         order = order[: seqs[order].searchsorted(now.complete_from.seq)]  # the others are held
         lasts = np.array([chunk.last for chunk in now.chunks], dtype=np.int64)
         before = lasts.searchsorted(seqs[order])  # the chunk that ends behind a row
@@ -270,8 +275,8 @@ class RecentRows:
                     chunks.append(_picked(batch, seqs, times, outside))
                 if len(some):
                     assert old is not None
-                    whole = _merged([old, _picked(batch, seqs, times, some)])
-                    old = whole.taken(np.argsort(whole.seqs))
+                    chunks += _interleaved(old, _picked(batch, seqs, times, some))
+                    continue
             chunks += [old] if old is not None else []
         self.snapshot = replace(now, chunks=_joined_small(chunks, now.chunks))
 
@@ -353,6 +358,14 @@ def _one_batch(rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
 
 def _picked(batch: pa.RecordBatch, seqs: Ints, times: Ints, places: Ints) -> Chunk:
     return Chunk.of(batch.take(pa.array(places)), seqs[places].copy(), np.array(times[places], dtype=np.int64))
+
+
+def _interleaved(old: Chunk, new: Chunk) -> list[Chunk]:
+    """The rows of both in order, in chunks that are not larger than they should be."""
+    both = _merged([old, new])
+    order = np.argsort(both.seqs, kind="stable")  # two runs that increase: they are merged
+    parts = [both.taken(places) for places in np.array_split(order, -(-both.size // _WHOLE))]
+    return [part for part in parts if part is not None]
 
 
 def _joined_small(chunks: Sequence[Chunk], known: Sequence[Chunk]) -> tuple[Chunk, ...]:

@@ -1,0 +1,1 @@
+"""The experiments of the paper on OSCAR: reduced reads and hybrid queries."""
