@@ -10,7 +10,7 @@ import polars
 import pyarrow as pa
 import pytest
 
-from millpond.arrow import arrow_schema, conform, data_type, schema_of, to_batch
+from millpond.arrow import arrow_schema, conform, data_type, distinct, schema_of, to_batch
 from millpond.errors import IntakeError, UnknownName
 from millpond.schema import TYPE_NAMES, DataType, Schema
 
@@ -223,3 +223,13 @@ def test_conform_adds_missing_columns() -> None:
     wider = pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.string())])
     assert conform(batch, wider).to_pylist() == [{"a": 1, "b": None}]
     assert conform(batch, batch.schema) is batch
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint64])
+def test_integers_told_apart(kind: Any) -> None:
+    for given in ([], [5], [5, 5], [3, 1, 2, 3, 1], list(range(1000, 0, -1)) * 2):
+        values = np.array(given, dtype=kind)
+        found = distinct(values)
+        assert found.tolist() == sorted(set(given))
+        assert found.dtype == kind
+        assert values.tolist() == given, "what was given is as it was"

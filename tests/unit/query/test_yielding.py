@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import millpond
+from millpond.query.local import Local
 from millpond.query.yielding import yielding
 
 
@@ -41,8 +42,25 @@ def test_old_rows_are_looked_for_beside_the_questions(tmp_path: Path, monkeypatc
         monkeypatch.setattr(workspace, "_pipeline", object())
         assert workspace.background is workspace.background is not workspace.local
         monkeypatch.setattr(type(workspace), "background", workspace.background)
+        assert workspace.background.reader is workspace.local.reader is not None, "of functions that ask for the pond"
         monkeypatch.setattr(workspace, "_pipeline", None)
         asked = db.register("SELECT t FROM r WHERE v = 3 BEGIN 100 END NOW")
         answer = asked.invoke()
         assert answer.way == "plain"
         assert [t for (t,) in answer.rows()] == list(range(993, 100, -10))
+
+
+def test_what_is_asked_from_scratch_yields_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A standing query of which nothing is kept reads as much as any other."""
+    with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
+        db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
+        db.append("r", [(i % 10, i) for i in range(1000)])
+        asked = db.register("SELECT COUNT(*) AS n FROM r WHERE v = 3 BEGIN 0 END NOW", keep="nothing")
+        workspace = db._workspace
+        apart = Local(workspace.folder, beside=workspace.local)
+        monkeypatch.setattr(type(workspace), "background", apart)
+        monkeypatch.setattr(
+            workspace.local, "run", lambda *_, **__: pytest.fail("the engine of the questions was asked")
+        )
+        assert asked.invoke().rows() == [(100,)]
+        apart.close()

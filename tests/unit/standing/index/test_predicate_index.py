@@ -91,6 +91,7 @@ def test_entries_come_and_go(data: st.DataObject) -> None:
         patch.setattr(equality, "HOT", 2)
         patch.setattr(equality, "_PAIRS", 3)
         patch.setattr(predicates, "_WAITING", data.draw(st.sampled_from([1, 4, 100])))
+        patch.setattr(keys, "_NEAR", data.draw(st.sampled_from([0, 1 << 16])))
         index = PredicateIndex(SCHEMA)
         there: dict[int, Predicate] = {}
         last = 0

@@ -204,6 +204,19 @@ def test_columns_of_removed_entries_in_later_blocks_cost_nothing(monkeypatch: py
     assert len(runs.snapshot.bits) == 1
 
 
+def test_back_fills_do_not_make_ticks_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matches of a batch are put behind those of the batch before, whatever an entry has found among old rows meanwhile."""
+    runs = MatchRuns()
+    for tick in range(8):
+        runs.add(100 + tick, np.arange(tick, 1000, 8))
+        monkeypatch.setattr(pair_runs.PairRun, "_spread", lambda self: pytest.fail("pairs are sorted"))
+        seqs = np.arange(1000 + 10 * tick, 1010 + 10 * tick)
+        runs.append(seqs, ints([1] * 10), ints(range(10)))
+        monkeypatch.undo()
+    assert runs.snapshot.of(1).tolist() == list(range(1000, 1080))
+    assert runs.snapshot.of(103).tolist() == list(range(3, 1000, 8))
+
+
 def test_a_back_fill_may_reach_over_a_very_long_history() -> None:
     runs = MatchRuns()
     rows = [5, 6, 2**32 + 4, 2**32 + 5, 2**34, 2**40]

@@ -133,6 +133,28 @@ def test_old_rows_that_come_back_leave_recent_ones_alone() -> None:
         assert kept.snapshot.times_of(np.array([0, 999_999 // step * step, 1_000_005])).tolist()[2] == 1_000_005
     held = {*range(0, 1_000_000, 1000), *range(0, 1_000_000, 1501), *range(0, 1_000_000, 70)}
     assert kept.snapshot.size == len(held) + 300_000
+    assert all(chunk.size <= 100_000 for chunk in kept.snapshot.chunks)
+
+
+def test_old_rows_that_come_back_stay_in_chunks_of_a_fair_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk of all of them would be copied as a whole whenever others come."""
+    monkeypatch.setattr(module, "_WHOLE", 100)
+    kept = RecentRows(SCHEMA, Complete(10_000, 9_999))
+    for first in range(20):
+        old = [(i, 1, "old", i) for i in range(first, 10_000, 97)]
+        kept.insert(table(old), np.array([r[0] for r in old], dtype=np.int64))
+    assert kept.snapshot.size == len({i for first in range(20) for i in range(first, 10_000, 97)})
+    assert max(chunk.size for chunk in kept.snapshot.chunks) <= 100
+
+
+def test_who_counts_on_all_rows_is_not_shown_those_of_which_some_are_missing() -> None:
+    kept = RecentRows(SCHEMA, Complete(1000, 90))
+    old = [(5, 1, "old", 5), (7, 1, "old", 7), (8, 1, "old", 8)]
+    kept.insert(table(old), np.array([r[0] for r in old], dtype=np.int64))
+    append(kept, [(91, 1, "x", 1000)])
+    assert kept.snapshot.size == 4
+    assert tuples(kept.snapshot.complete().take(np.array([1000]))) == [(91, 1, "x", 1000)]
+    assert kept.snapshot.complete().size == 1
 
 
 def test_a_row_that_was_removed_is_not_taken_for_another() -> None:
