@@ -43,8 +43,7 @@ def run(options: Options, report: Report) -> None:
         block = _BLOCK if not options.quick else 1 << 20
         db = millpond.connect(folder, auto_archive=False, shards=1, block_rows=block, large_rows=1 << 40)
         try:
-            if not db.sql("SELECT name FROM millpond.tables").rows():
-                _fill(db, count, report)
+            _fill(db, count, report)
             paths = [str(p) for p in folder.glob("tables/readings*/archive/c*/*.parquet")]
             report.say(f"{count:,} rows in {len(paths):,} files")
             if "exact" in parts:
@@ -56,10 +55,13 @@ def run(options: Options, report: Report) -> None:
 
 
 def _fill(db: millpond.Pond, count: int, report: Report) -> None:
+    """Goes on where it was interrupted."""
     db.sql(
-        "CREATE STREAMING TABLE readings (seg INT, speed INT, amount DOUBLE, t BIGINT) TIMESTAMP BY t REDUCE BY RANDOMIZE"
+        "CREATE STREAMING TABLE IF NOT EXISTS readings (seg INT, speed INT, amount DOUBLE, t BIGINT) TIMESTAMP BY t"
+        " REDUCE BY RANDOMIZE"
     )
-    for first in range(0, count, _PIECE):
+    ((there,),) = db.sql("SELECT COUNT(*) FROM readings").rows()
+    for first in range(there, count, _PIECE):
         size = min(_PIECE, count - first)
         random = np.random.default_rng(first)
         rows = pa.table(
