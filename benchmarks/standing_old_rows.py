@@ -25,7 +25,7 @@ from millpond.pond import Pond
 
 LAP = 1_000_000
 RATE = 20_000
-TURNS, SECONDS = 3, 40
+TURNS, SECONDS = 2, 50
 CREATE = (
     """CREATE STREAMING TABLE r (a INT, b INT, t BIGINT) TIMESTAMP BY t RANGE INTERVAL '700' DAY WITH (shards = 2)"""
 )
