@@ -50,6 +50,12 @@ def limit_memory(connection: duckdb.DuckDBPyConnection, most: int) -> None:
         connection.execute(f"SET GLOBAL {setting}").fetchall()
 
 
+def halve_threads(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let an engine use half of the cores that it would use, and at least one."""
+    ((threads,),) = connection.execute("SELECT current_setting('threads')").fetchall()
+    connection.execute(f"SET GLOBAL threads = {max(1, threads // 2)}").fetchall()
+
+
 def collect(relation: duckdb.DuckDBPyRelation, most: int) -> pa.Table:
     """All rows of a query, or an error before they take more than `most` bytes."""
     reader = relation.to_arrow_reader(_BATCH_ROWS)

@@ -28,7 +28,7 @@ from millpond.query.deadline import Deadline
 from millpond.query.functions import Reader, failure_in, register
 from millpond.query.instant import at_instant
 from millpond.query.interrupt import interruptible
-from millpond.query.limits import collect, limit_error, limit_memory, query_memory
+from millpond.query.limits import collect, halve_threads, limit_error, limit_memory, query_memory
 from millpond.query.plan import Fetched, Plan, Tiers, used_columns
 from millpond.query.relation import DUCKDB, FILE, as_now, piece_groups, through_window, united
 from millpond.query.yielding import yielding
@@ -80,12 +80,14 @@ class Local(ProcessBound):
 
     def __init__(self, folder: Path | None = None, *, memory: int = 0, beside: Local | None = None) -> None:
         """`folder` is the pond's: no other files can be read. `memory` is the setting query_memory. One that is
-        `beside` that of the questions yields to ticks."""
+        `beside` that of the questions yields to ticks, and leaves them half of the cores."""
         self._apart: Callable[[Callable[[], Any]], Any] = yielding if beside is not None else _at_once
         self._connection: duckdb.DuckDBPyConnection = self._apart(lambda: duckdb.connect(":memory:"))
         configure(self._connection)
         self.memory = query_memory(memory)
         limit_memory(self._connection, self.memory)
+        if beside is not None:
+            halve_threads(self._connection)
         confine(self._connection, folder)
         self._connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()
         # A variable of the caller's must never be taken for a table.

@@ -42,6 +42,11 @@ def test_old_rows_are_looked_for_beside_the_questions(tmp_path: Path, monkeypatc
         monkeypatch.setattr(workspace, "_pipeline", object())
         assert workspace.background is workspace.background is not workspace.local
         monkeypatch.setattr(type(workspace), "background", workspace.background)
+        threads = [
+            each._connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
+            for each in (workspace.local, workspace.background)
+        ]
+        assert threads[1] == max(1, threads[0] // 2), "the ticks keep the other cores"
         assert workspace.background.reader is workspace.local.reader is not None, "of functions that ask for the pond"
         monkeypatch.setattr(workspace, "_pipeline", None)
         asked = db.register("SELECT t FROM r WHERE v = 3 BEGIN 100 END NOW")
