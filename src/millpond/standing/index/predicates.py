@@ -74,6 +74,9 @@ class PredicateIndex:
             else:
                 self._take_apart([*self._waiting.items(), *some], parts)
                 self._waiting = {}
+        if self._waiting and (parts.named or parts.others):  # in a table of their own they would cost each batch a look
+            self._take_apart(self._waiting.items(), parts)
+            self._waiting = {}
         self._take_in(parts)
 
     def remove(self, entries: Iterable[int]) -> None:

@@ -314,3 +314,11 @@ def test_entries_are_numbered_in_order() -> None:
         index.remove([1])
     with pytest.raises(AssertionError, match="numbered in the order"):
         index.add([(1, Always())])
+
+
+def test_many_entries_at_once_are_one_table() -> None:
+    """Not one more for those that were left over when the others were taken apart."""
+    index = PredicateIndex(SCHEMA)
+    index.add((n, Compare("big", "=", n)) for n in range(2 * predicates._SLAB + 7))
+    index.match(Columns(Rows([row(big=3)])))
+    assert [len(tables) for tables in index._tables.values()] == [1]
