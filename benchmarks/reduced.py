@@ -69,15 +69,21 @@ def _reading(folder: Path, count: int, options: Options, report: Report) -> list
     of_strawman = measured_bytes.by_duckdb(folder, "strawman")
     ms = {(row["design"], row["left out, %"]): row["ms"] for row in asked}
     report.table("The randomised table and the strawman in DuckDB, bytes as the kernel counts them", [
-        {"left out, %": level, "MB": rounded(real[level] / 1e6), "of all": rounded(real[level] / real[0]),
-         "ms": ms["hybrid", level], "strawman, MB": rounded(of_strawman[level] / 1e6), "strawman, ms": ms["strawman", level]}
+        {"left out, %": level, "MB": rounded(real[level][1] / 1e6), "of all": rounded(real[level][1] / real[0][1]),
+         "first time, with checksums, MB": rounded(real[level][0] / 1e6), "ms": ms["hybrid", level],
+         "strawman, MB": rounded(of_strawman[level][1] / 1e6), "strawman, ms": ms["strawman", level]}
         for level in LEVELS
     ])  # fmt: skip
     report.table(
         "TABLESAMPLE of bare DuckDB over the strawman's files", measured_bytes.sampled_by_duckdb(folder, options)
     )
     spark = measured_bytes.by_spark(folder, options, report)
-    _judge_reads(report, real, {level: ms["hybrid", level] for level in LEVELS}, "DuckDB")
+    _judge_reads(
+        report,
+        {level: later for level, (_, later) in real.items()},
+        {level: ms["hybrid", level] for level in LEVELS},
+        "DuckDB",
+    )
     randomised = [row for row in spark if row["read"] == "REDUCE TO, randomised"]
     _judge_reads(report, {row["left out, %"]: row["MB"] for row in randomised},
                  {row["left out, %"]: row["ms"] for row in randomised}, "Spark")  # fmt: skip
@@ -90,8 +96,8 @@ def _judge_reads(report: Report, size: dict[int, float], ms: dict[int, float], e
     for level in LEVELS[1:]:
         share = size[level] / size[0] / (1 - level / 100)
         report.bar(2, f"{engine}: bytes read without {level} %, times the part", share, "<=", 1.15)
-    falls = max(ms[b] / ms[a] for a, b in itertools.pairwise(LEVELS))
-    report.bar(2, f"{engine}: time at a level to that at the one before, at most", falls, "<=", 1.0)
+    falls = max(ms[b] / ms[a] for a, b in itertools.pairwise(LEVELS[1:]))
+    report.bar(2, f"{engine}: time at a level to that at the one before, from 25 % on, at most", falls, "<=", 1.0)
 
 
 def _insert(db: millpond.Pond, count: int, options: Options, report: Report) -> tuple[Rows, dict[str, float]]:
