@@ -87,7 +87,7 @@ class Local(ProcessBound):
         self.memory = query_memory(memory)
         limit_memory(self._connection, self.memory)
         if beside is not None:
-            halve_threads(self._connection)
+            self._apart(lambda: halve_threads(self._connection))  # they are started anew
         confine(self._connection, folder)
         self._connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()
         # A variable of the caller's must never be taken for a table.
