@@ -22,6 +22,7 @@ from millpond.query.binding.bind import bind
 from millpond.query.binding.uses import Bound, Use
 from millpond.query.clauses import Refusal
 from millpond.query.plan import Fetched, Plan, Tiers, make_plan
+from millpond.query.portions import portions
 from millpond.result import Result
 from millpond.sql import statements as st
 from millpond.sql.parameters import check_lists, written_out
@@ -167,6 +168,7 @@ def answer(
             return _answer(*found, bound, prefixes, moments)
         why = found
     plan = _plan(workspace, bound, prefixes, as_of)
+    workspace.between_ticks()
     return _answer(
         ask(workspace, plan, workspace.background), f"from scratch, because {why.reason}", bound, prefixes, moments
     )
@@ -248,6 +250,7 @@ def from_kept(
 
 
 _MOST_COVERED = 100_000  # rows of the archive that are kept for one entry
+_PORTION = 8_000_000  # rows that are looked through at a time, in some tens of milliseconds: a tick may begin meanwhile
 
 
 def _cover(
@@ -263,11 +266,15 @@ def _cover(
     )
     bound = bind(tree, serving.catalog, query.text, check=deadline_of(workspace).check)
     plan = make_plan(bound, prefixes, engine="duckdb", large_rows=workspace.config.large_rows)
-    found = ask(workspace, plan, workspace.background)
-    if found.num_rows > _MOST_COVERED:
-        table.not_covered(entry, low)
-        return False
-    table.cover(entry, found.cast(table.state.rows.schema), low)
+    parts = []
+    (name,) = bound.uses
+    for portion in portions(plan, name, _PORTION):
+        workspace.between_ticks()
+        parts.append(ask(workspace, portion, workspace.background))
+        if sum(part.num_rows for part in parts) > _MOST_COVERED:
+            table.not_covered(entry, low)
+            return False
+    table.cover(entry, pa.concat_tables(parts).cast(table.state.rows.schema), low)
     return True
 
 

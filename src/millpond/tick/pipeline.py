@@ -187,6 +187,12 @@ class Pipeline:
         if not done:
             raise EngineError(f"no tick ended within {counted(round(timeout), 'second')}")
 
+    def let_end(self, most: float) -> None:
+        """Return when the tick that is under way, if one is, has ended; not later than after so many seconds."""
+        with self._idle:
+            begun = self._begun
+            self._idle.wait_for(lambda: self._ended >= begun or self._ended_early(), most)
+
     def _ended_early(self) -> bool:
         return self.error is not None or self._stopping.is_set()
 

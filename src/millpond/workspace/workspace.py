@@ -50,6 +50,7 @@ from millpond.workspace.rounds import Rounds
 from millpond.workspace.spark import Spark
 from millpond.workspace.tables import OpenTables
 
+_LONG_TICK = 1.0  # seconds that are waited for the end of a tick, by what can wait
 _PATIENCE = 10.0  # seconds that closing waits for an evaluation that was cancelled
 _log = logging.getLogger("millpond")
 
@@ -294,6 +295,12 @@ class Workspace(ProcessBound):
             if self._background is None:
                 self._background = Local(self.folder, memory=self.config.query_memory, beside=self.local)
             return self._background
+
+    def between_ticks(self) -> None:
+        """Let the tick that is under way end, before work that would slow it down. A long one is not waited for."""
+        pipeline = self._pipeline
+        if pipeline is not None and pipeline.alive:
+            pipeline.let_end(_LONG_TICK)
 
     # -- the pipeline -----------------------------------------------------------------------------------------------
 

@@ -173,3 +173,27 @@ def test_results_waited_for_a_spark_that_was_started_again(tmp_path: Path, monke
     pipeline.stop()
     assert not pipeline.alive
     leave.set()
+
+
+def test_the_end_of_a_tick_is_waited_for_and_not_that_of_the_next(tmp_path: Path) -> None:
+    pipeline = make(Owner(), tmp_path)
+    pipeline.let_end(SOON)  # no tick is under way
+    with pipeline._idle:
+        pipeline._begun = 1
+    ended: list[bool] = []
+
+    def wait_for(true: Any, timeout: float) -> bool:
+        ended.append(true())
+        pipeline._ended, pipeline._begun = 1, 2  # it ends, and the next begins at once
+        ended.append(true())
+        return True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline._idle, "wait_for", wait_for)
+        pipeline.let_end(SOON)
+    assert ended == [False, True]
+    with pipeline._idle:
+        pipeline._begun = 3
+    begin = time.monotonic()
+    pipeline.let_end(0.01)  # a long one
+    assert time.monotonic() - begin < SOON
