@@ -168,10 +168,11 @@ def answer(
             return _answer(*found, bound, prefixes, moments)
         why = found
     plan = _plan(workspace, bound, prefixes, as_of)
-    workspace.between_ticks()
-    return _answer(
-        ask(workspace, plan, workspace.background), f"from scratch, because {why.reason}", bound, prefixes, moments
-    )
+    local = workspace.local
+    if plan.rows > _MUCH:
+        workspace.between_ticks()
+        local = workspace.background
+    return _answer(ask(workspace, plan, local), f"from scratch, because {why.reason}", bound, prefixes, moments)
 
 
 def _check_visited(visit: Visit, use: Use, query: StandingQuery) -> None:
@@ -250,6 +251,7 @@ def from_kept(
 
 
 _MOST_COVERED = 100_000  # rows of the archive that are kept for one entry
+_MUCH = 1_000_000  # rows: who asks for an answer that is read from more of them from scratch yields to ticks
 _PORTION = 8_000_000  # rows that are looked through at a time, in some tens of milliseconds: a tick may begin meanwhile
 
 

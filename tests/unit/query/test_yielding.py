@@ -12,6 +12,7 @@ import pytest
 import millpond
 from millpond.query.local import Local
 from millpond.query.yielding import yielding
+from millpond.statements import standing
 
 
 def test_what_the_work_returns_or_raises() -> None:
@@ -55,17 +56,22 @@ def test_old_rows_are_looked_for_beside_the_questions(tmp_path: Path, monkeypatc
         assert [t for (t,) in answer.rows()] == list(range(993, 100, -10))
 
 
-def test_what_is_asked_from_scratch_yields_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A standing query of which nothing is kept reads as much as any other."""
+def test_much_that_is_asked_from_scratch_yields_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A standing query of which nothing is kept may read all of a long history."""
     with millpond.connect(tmp_path / "pond", auto_archive=False) as db:
         db.sql("CREATE STREAMING TABLE r (v INT, t BIGINT) TIMESTAMP BY t")
         db.append("r", [(i % 10, i) for i in range(1000)])
         asked = db.register("SELECT COUNT(*) AS n FROM r WHERE v = 3 BEGIN 0 END NOW", keep="nothing")
         workspace = db._workspace
         apart = Local(workspace.folder, beside=workspace.local)
-        monkeypatch.setattr(type(workspace), "background", apart)
-        monkeypatch.setattr(
-            workspace.local, "run", lambda *_, **__: pytest.fail("the engine of the questions was asked")
-        )
-        assert asked.invoke().rows() == [(100,)]
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                type(workspace), "background", property(lambda _: pytest.fail("a thousand rows are soon read"))
+            )
+            assert asked.invoke().rows() == [(100,)]
+        with monkeypatch.context() as patch:
+            patch.setattr(standing, "_MUCH", 999)
+            patch.setattr(type(workspace), "background", apart)
+            patch.setattr(workspace.local, "run", lambda *_, **__: pytest.fail("the engine of the questions was asked"))
+            assert asked.invoke().rows() == [(100,)]
         apart.close()
