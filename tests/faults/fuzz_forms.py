@@ -47,6 +47,7 @@ class Forms:
         kinds: tuple[tuple[Callable[[], str], int], ...] = (
             (self.create_standing, 10), (self.ask_standing, 12), (self.create_continuous, 8), (self.about_continuous, 4),
             (self.once, 10), (self.create_table, 3), (self.alter_table, 3), (self.insert, 2), (self.system, 2),
+            (self.about_reductions, 4),
         )  # fmt: skip
         return self._rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
 
@@ -232,6 +233,20 @@ class Forms:
     def once(self) -> str:
         query = self.select((self._of(*("w", "n")) == "w" and self.window) or self._window_or_none)
         return self._perhaps("EXPLAIN ", 0.1) + query + self._perhaps(f" AS OF {self.time()}", 0.4)
+
+    def about_reductions(self) -> str:
+        name, every = self._of("by_time", "by_time2", "cars"), self._of(self.interval(), "INTERVAL 10")
+        select = f"SELECT {self._of('seg, ', 'vid, ', '')}{self._of('COUNT(*)', 'AVG(spd)', 'MAX(vid), SUM(spd)', 'MEDIAN(spd)')} FROM cars"
+        where = self._perhaps(f" WHERE {self._of(self.condition('cars'), f't >= {self.time()}', 'seg = 3')}", 0.5)
+        group = self._of(
+            "", " GROUP BY seg", " GROUP BY vid", " GROUP BY t DIV 10", " GROUP BY window(t, '10 seconds'), seg"
+        )
+        return self._of(
+            f"CREATE REDUCTION {name} ON cars AS {select}{where}{group} EVERY {every}{self._perhaps(' LAZY')}",
+            "CREATE REDUCTION IF NOT EXISTS by_time ON cars AS SELECT seg, AVG(spd) FROM cars GROUP BY seg EVERY INTERVAL 10 LAZY",
+            f"{select} REDUCE USING {name}{where}{group}", f"{select} REDUCE USING {name}{where}{group}",
+            f"EXPLAIN {select} REDUCE USING {name}{where}{group}", f"DROP REDUCTION {self._perhaps('IF EXISTS ')}{name}", "SHOW REDUCTIONS",
+        )  # fmt: skip
 
     def create_table(self) -> str:
         clauses = [
