@@ -97,7 +97,7 @@ line 1: CREATE STREAMING TABLE s (v INT, t BIGINT) TIMESTAMP BY t LATENESS 5
                                                                            ^
 
 ! CREATE TABEL s (v INT)
-expected STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION or AGGREGATE after CREATE, but found "TABEL"
+expected STREAMING, CONTINUOUS, STANDING, STANDARD, TABLE, INDEX, SOURCE, FUNCTION, AGGREGATE or REDUCTION after CREATE, but found "TABEL"
 line 1: CREATE TABEL s (v INT)
                ^^^^^
 Hint: Did you mean "TABLE"?
