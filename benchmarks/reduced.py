@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import millpond
 from benchmarks.harness import Options, Report, median, rounded, timed
 from benchmarks.oscar import formulas, measured_bytes, said
@@ -48,7 +50,7 @@ def run(options: Options, report: Report) -> None:
     columns = min(4, len(pictures))
     axes = report.draw(columns, math.ceil(len(pictures) / columns))
     if axes is not None:
-        for picture, axis in zip(pictures, axes.ravel(), strict=False):
+        for picture, axis in zip(pictures, np.atleast_1d(axes).ravel(), strict=False):
             picture(axis)
 
 
@@ -240,7 +242,7 @@ def _beside(db: millpond.Pond, level: int, options: Options, report: Report) -> 
 
 def _levels(db: millpond.Pond, options: Options, report: Report) -> list[Picture]:
     """Figures 17 and 18."""
-    count = options.size(2_000_000, 100_000)
+    count = options.size(6_000_000, 100_000)  # long enough for the strawman to answer
     found = [
         _insert_beside(db, name, level, CROWD, count)
         for name in DESIGNS
