@@ -235,6 +235,8 @@ def call_name(name: str, arguments: Sequence[exp.Expr]) -> str:
             return form.format(*given)
         except IndexError:
             raise NoName from None
+    if name == "mode" and given[1:] == ["true"]:
+        return f"mode() WITHIN GROUP (ORDER BY {given[0]} DESC)"
     if name == "log":
         return f"LOG({', '.join(['E()', *given][-2:])})"
     if name in ("ltrim", "rtrim") and len(given) == 2:

@@ -82,9 +82,7 @@ def test_behind_a_semi_join_the_right_side_is_not_seen(pond: millpond.Pond) -> N
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT k FROM n JOIN m USING (k), e",
         "SELECT * FROM n JOIN m USING (k) JOIN e ON e.y = m.y",
-        "SELECT k FROM n NATURAL JOIN m LEFT JOIN e ON n.x = e.y",
         "SELECT n.x FROM n JOIN m ON n.k = m.k JOIN e USING (k)",
         "SELECT max(m.k) FROM n JOIN m USING (k) GROUP BY ROLLUP (m.y)",
         "SELECT max(m.k) FROM n NATURAL JOIN m GROUP BY m.y WITH CUBE",
@@ -93,6 +91,12 @@ def test_behind_a_semi_join_the_right_side_is_not_seen(pond: millpond.Pond) -> N
 def test_merged_columns_that_spark_reads_otherwise_are_left_to_it(pond: millpond.Pond, sql: str) -> None:
     with pytest.raises(millpond.EngineError, match="only supported on Spark"):
         pond.sql(sql)
+
+
+@pytest.mark.parametrize("joins", ["n JOIN m USING (k), e", "n NATURAL JOIN m LEFT JOIN e ON n.x = e.y"])
+def test_a_merged_column_that_a_further_table_has_is_ambiguous(pond: millpond.Pond, joins: str) -> None:
+    with pytest.raises(millpond.SqlError, match='column "k" is ambiguous'):
+        pond.sql(f"SELECT k FROM {joins}")
 
 
 def test_a_merged_column_that_is_named_with_its_table_is_not_left_to_spark(pond: millpond.Pond) -> None:

@@ -76,3 +76,29 @@ def test_a_merged_column_beside_a_further_table_is_ambiguous(db: millpond.Pond) 
         ("/home",),
         ("/prices",),
     ]
+
+
+@pytest.mark.parametrize(
+    ("joins", "detail"),
+    [
+        (
+            "clicks a LEFT JOIN clicks b ON false NATURAL JOIN clicks [SINCE 0] AS c",
+            'Several tables before it have "visitor".',
+        ),
+        (
+            "others a RIGHT JOIN clicks b ON false NATURAL JOIN clicks [SINCE 0] AS c",
+            "It follows another outer or semi join.",
+        ),
+    ],
+)
+def test_a_natural_join_whose_columns_would_be_others_is_refused(db: millpond.Pond, joins: str, detail: str) -> None:
+    db.sql("CREATE STANDARD TABLE IF NOT EXISTS others (k INT)")
+    with pytest.raises(
+        millpond.UnsupportedSql, match="NATURAL JOIN is not supported beside a window in this query"
+    ) as told:
+        db.sql(f"SELECT COUNT(*) FROM {joins}")
+    assert told.value.detail == detail
+
+
+def test_a_mode_that_is_the_smallest_has_the_name_that_spark_gives_it(db: millpond.Pond) -> None:
+    assert db.sql("SELECT mode(t, true), mode(t) FROM clicks").columns[0] == "mode() WITHIN GROUP (ORDER BY t DESC)"

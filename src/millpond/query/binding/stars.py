@@ -7,6 +7,7 @@ is never shown, and a column like others where it is named.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
@@ -238,6 +239,8 @@ def _settle_natural_joins(scope: Scope, uses: Mapping[str, Use], changes: TextCh
         return
     changes.lost()
     left = _names(scope, scope.expression.args["from_"].this.alias_or_name, uses)
+    shown = Counter(name.lower() for name in left or ())
+    one_sided = False  # whether a join before gives rows, or columns, of one of its sides only
     for join in joins:
         right = _names(scope, join.this.alias_or_name, uses)
         if left is None or right is None:
@@ -248,11 +251,29 @@ def _settle_natural_joins(scope: Scope, uses: Mapping[str, Use], changes: TextCh
                 sql=sql,
                 span=span_of(join),
             )
+        common: list[str] = []
         if join.method.upper() == "NATURAL":
             known = {name.lower() for name in right}
             common = [name for name in left if name.lower() in known]
+            several = next((name for name in common if shown[name.lower()] > 1), None)
+            if common and (several is not None or one_sided):
+                told = (
+                    f'Several tables before it have "{several}".'
+                    if several is not None
+                    else "It follows another outer or semi join."
+                )
+                raise UnsupportedSql(
+                    "NATURAL JOIN is not supported beside a window in this query",
+                    detail=told,
+                    hint="Write JOIN ... ON with the columns.",
+                    sql=sql,
+                    span=span_of(join),
+                )
             join.set("method", None)
             join.set("using", [exp.to_identifier(name) for name in dict.fromkeys(common)] or None)
+        one_sided = one_sided or join.side.upper() in ("RIGHT", "FULL") or join.kind.upper() in ("SEMI", "ANTI")
+        shown.update(name.lower() for name in right)
+        shown.subtract({name.lower() for name in common})
         left = [*left, *right]
 
 
