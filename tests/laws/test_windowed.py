@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 import millpond
 from millpond.statements import windowed
 
+LONG = settings(max_examples=300, deadline=None)
+SHORT = settings(max_examples=20, deadline=None)
 EVERY = 10
 LAST = 120
 
@@ -65,22 +67,27 @@ def windows_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windowed._Reading, "_cheaper", lambda _self, _plan, cut: cut)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(steps(), min_size=3, max_size=14),
-    st.integers(0, 3),
-    st.sampled_from([0, 7, 25]),
-    st.sampled_from([1, 2]),
-    st.booleans(),
-)
-@pytest.mark.usefixtures("windows_first")
-def test_windows_answer_as_rows_do(script: list[Step], made: int, lateness: int, shards: int, keep: bool) -> None:
+def windows_answer_as_rows_do(script: list[Step], made: int, lateness: int, shards: int, keep: bool) -> None:
     """The reductions are created after `made` steps; `keep`: rows that windows do not look at are changed too."""
     folder = Path(tempfile.mkdtemp())
     try:
         _run(folder, script, made, lateness, shards, keep)
     finally:
         shutil.rmtree(folder)
+
+
+cases = given(
+    st.lists(steps(), min_size=3, max_size=14),
+    st.integers(0, 3),
+    st.sampled_from([0, 7, 25]),
+    st.sampled_from([1, 2]),
+    st.booleans(),
+)
+windows_first_of_all = pytest.mark.usefixtures("windows_first")
+test_windows_answer_as_rows_do = windows_first_of_all(SHORT(cases(windows_answer_as_rows_do)))
+test_windows_answer_as_rows_do_long = pytest.mark.slow(
+    pytest.mark.timeout(1800)(windows_first_of_all(LONG(cases(windows_answer_as_rows_do))))
+)
 
 
 def _run(folder: Path, script: list[Step], made: int, lateness: int, shards: int, keep: bool) -> None:

@@ -152,6 +152,8 @@ def test_same_on_both(case: Case, spark: Any, local: duckdb.DuckDBPyConnection) 
         if mine is not None:
             print(text)
             assert_same(case, mine, theirs)
+    if failure is not None and isinstance(failure.__cause__, SqlError) and case.error:
+        return  # refused where names are bound: no engine is asked
     assert where == case.where, f"ran on {where}: {failure}"
 
 

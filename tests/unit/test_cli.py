@@ -214,6 +214,7 @@ def test_who_waits_for_spark_is_told(pond: str, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(session, "_session", None)
     monkeypatch.setattr(session, "find_java", lambda: "java")
+    monkeypatch.delenv("JAVA_HOME", raising=False)  # it would be told that it is not this Java's
     monkeypatch.setattr(session.jvm, "launch", fail)
     result = run("sql", "--pond", pond, "SELECT soundex('a') AS s")
     assert result.stderr.splitlines()[:2] == [
