@@ -37,6 +37,8 @@ NAMES = (
     "reduced",
     "reduced_big",
     "overload",
+    "moves",
+    "scale",
     "linear_road_peers",
 )
 """Quick ones first, so that a mistake shows early."""
