@@ -55,6 +55,8 @@ class Factor:
     cuts: list[Code] | None
 
     def __post_init__(self) -> None:
+        both = np.stack([self.low, self.high], axis=1)  # whoever looks at one end of a span finds the other beside it
+        self.low, self.high = both[:, 0], both[:, 1]
         self.accepts_null: Bools | None = None
         open_to_null = (self.flags & (HAS | NULL)) != HAS
         if open_to_null.any():

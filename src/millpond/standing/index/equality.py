@@ -61,6 +61,7 @@ class EqualityTable:
         self._has_rest[list(self.entries.rest)] = True
         self._hot = {int(k): blocks_of(self.entries.take(self._of(int(k)))) for k in np.flatnonzero(counts >= HOT)}
         self._is_hot = counts >= HOT if self._hot else None
+        self._single = self._postings is None and len(self._keys) == self.size  # entry k names key k, and no other does
 
     @property
     def nbytes(self) -> int:
@@ -106,6 +107,10 @@ class EqualityTable:
             hot = self._is_hot[keys]
             self._match_hot(batch, places[hot], keys[hot], into)
             places, keys = places[~hot], keys[~hot]
+        if self._single:
+            for begin in range(0, len(places), _PAIRS):
+                self._test(batch, places[begin : begin + _PAIRS], keys[begin : begin + _PAIRS], into)
+            return
         ends = np.cumsum(self._offsets[keys + 1] - self._offsets[keys], dtype=np.int64)
         begin = 0
         while begin < len(places):
@@ -123,7 +128,10 @@ class EqualityTable:
             ends = np.cumsum(counts)
             postings = np.arange(total) + np.repeat(firsts - (ends - counts), counts)
             places = np.repeat(places, counts)
-        entries: Positions = postings if self._postings is None else self._postings[postings]
+        self._test(batch, places, postings if self._postings is None else self._postings[postings], into)
+
+    def _test(self, batch: Batch, places: Positions, entries: Positions, into: Collector) -> None:
+        """Find the matches among pairs of a row and an entry that names its value."""
         if self.gone:
             places, entries = _only(~self._gone[entries], places, entries)
         for axis, factor in self.entries.factors.items():
