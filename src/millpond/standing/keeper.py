@@ -394,10 +394,11 @@ class KeptTable:
         low = window.start(self._table, now)
         if low is not None:
             return Cut((low, 0))
-        runs = [] if window.rows is None else [c.by_time.upto(now, None) for c in self._rows.snapshot.chunks]
-        if window.rows is None or sum(map(len, runs)) < window.rows:
+        if window.rows is None:
             return Cut()
-        return Cut(nth_newest(runs, window.rows))
+        runs = [chunk.by_time.upto(now, None) for chunk in self._rows.snapshot.chunks]
+        count = max(1, window.rows)  # one of no rows reaches no farther back than the newest
+        return Cut(nth_newest(runs, count)) if sum(map(len, runs)) >= count else Cut()
 
     # -- memory -----------------------------------------------------------------------------------------------------
 

@@ -486,6 +486,18 @@ def test_windows_are_applied_at_ticks_if_all_is_kept(db: millpond.Pond, window: 
         assert len(kept) <= (5 if first > 1000 else 10), "what has left the window is not held"
 
 
+def test_a_window_of_no_rows_over_no_rows_failed_the_tick(db: millpond.Pond) -> None:
+    db.sql("CREATE STREAMING TABLE fresh (volume INT, t BIGINT) TIMESTAMP BY t")
+    handle = db.register("SELECT volume FROM fresh WHERE volume < 9 BEGIN NOW - 0 ROWS END NOW", keep="partial")
+    db.advance("fresh", 1000)
+    db.tick()
+    assert handle.invoke().rows() == []
+    for time in (1001, 1002):
+        db.append("fresh", [(5, time)])
+        db.tick()
+        assert handle.invoke().rows() == []
+
+
 def test_queries_are_asked_while_ticks_pass(db: millpond.Pond) -> None:
     handles = db.register_many("SELECT volume FROM quotes WHERE volume = ? END NOW", [(v,) for v in range(300)])
     problems: list[BaseException] = []
