@@ -42,7 +42,8 @@ unit: $(STAMP) ## the tests that need no Java, in a few seconds
 	@$(PYTEST) tests/unit $(ARGS)
 
 check: java lint ## lint, and all tests, slow ones too
-	@echo "pytest, with slow tests"; $(WITH_JAVA) $(PYTEST) -n 2 --dist worksteal $(ARGS)
+	@echo "pytest, with slow tests"; $(WITH_JAVA) $(PYTEST) -n 2 --dist worksteal -m "not cluster" $(ARGS)
+	@echo "pytest, on a cluster"; $(WITH_JAVA) $(PYTEST) -m cluster tests/cluster $(ARGS)
 
 bench: java $(STAMP) ## run the benchmarks
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks $(ARGS)
