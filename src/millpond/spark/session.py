@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from millpond.config import Config
 from millpond.errors import CatalogError, EngineError, JavaMissing, SparkDied
 from millpond.spark import jvm
-from millpond.spark.slots import is_local, local_settings
+from millpond.spark.slots import is_local, settings_of
 from millpond.sql.translate import SPARK_SETTINGS
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _settings(master: str, memory: str, conf: Mapping[str, str], host: str, bind
             f'setting spark_conf cannot have "{ours[0]}"',
             detail="Answers depend on it: with another value Spark and the embedded engine would differ.",
         )
-    settings = {**_SETTINGS, **local_settings(master)}
+    settings = {**_SETTINGS, **settings_of(master)}
     settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
     settings |= {name: size for name, parts in _PARTS.items() if (size := part_of(memory, parts)) is not None}
     if is_local(master):  # loopback only: an embedded Spark must not be reachable from outside

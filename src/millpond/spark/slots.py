@@ -25,6 +25,13 @@ _FAILURES = (
 )
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:\s*,\s*(\d+))?\])?")
 
+_ON_CLUSTERS = {
+    # A host that is cut off holds up the end of a shift until Spark gives its executor up: by default after two to three minutes.
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "30s",
+    "spark.network.timeoutInterval": "5s",
+}
+
 _lock = threading.Lock()
 _taken: dict[Any, int] = {}  # by Spark's context
 
@@ -34,17 +41,17 @@ def is_local(master: str) -> bool:
     return _LOCAL.fullmatch(master) is not None
 
 
-def local_settings(master: str) -> dict[str, str]:
-    """For a master in this process: the settings that give it room beside shifts; none for a cluster.
+def settings_of(master: str) -> dict[str, str]:
+    """Settings that shifts want: for a master in this process those that give it room beside them.
 
-    >>> local_settings("local[2]")["spark.master"]
+    >>> settings_of("local[2]")["spark.master"]
     'local[6,4]'
-    >>> local_settings("spark://host:7077")
-    {}
+    >>> settings_of("spark://host:7077")["spark.executor.heartbeatInterval"]
+    '5s'
     """
     found = _LOCAL.fullmatch(master)
     if found is None:
-        return {}
+        return dict(_ON_CLUSTERS)
     cores = (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
     return {
         "spark.master": f"local[{2 * cores + 2},{found[2] or _FAILURES}]",

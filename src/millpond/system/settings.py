@@ -48,6 +48,7 @@ def _text(value: object) -> str:
             "STRING",
             "`starting`, `running`, `retrying` (Spark has failed and is started again), `stopped` or `failed`",
         ),
+        ("workers", "BIGINT", "how many workers of Spark are connected"),
         ("ticks", "BIGINT", "ticks of the pipeline that had work to do"),
         ("problem", "STRING", "why the pipeline failed or is retrying"),
     ],
@@ -64,6 +65,7 @@ def pond(reading: Reading) -> Iterator[Row]:
             else "running" if pipeline.ready.is_set()
             else "starting"
         )  # fmt: skip
+        row["workers"] = pipeline.connected
         row["ticks"] = pipeline.ticks
         problem = pipeline.error or pipeline.problem
         row["problem"] = str(problem) if problem else None

@@ -23,7 +23,7 @@ def status(host: SystemHost) -> dict[str, Any]:
         "triggers": reading.rows("triggers"),
         "pipeline": None
         if pond["pipeline"] is None
-        else {"state": pond["pipeline"], "ticks": pond["ticks"], "problem": pond["problem"]},
+        else {"state": pond["pipeline"], **{name: pond[name] for name in ("workers", "ticks", "problem")}},
     }
 
 

@@ -48,6 +48,7 @@ _SHIFT = 60.0  # seconds
 _OTHERS = (
     5.0  # seconds that the first worker is alone before ticks begin: shards would move to those that come after it
 )
+_ALONE = 5.0  # seconds without any worker after which that is told
 _REST = 1.0  # how long the pipeline rests after a tick, as a part of what the tick took: half of its time is others'
 _WHY = "the pipeline runs on it"
 
@@ -221,6 +222,12 @@ class Pipeline:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
+    @property
+    def connected(self) -> int:
+        """How many workers are."""
+        workers = self._workers
+        return 0 if workers is None else workers.count
+
     # -- the pipeline's thread --------------------------------------------------------------------------------------
 
     def _loop(self) -> None:
@@ -343,14 +350,18 @@ class Pipeline:
 
     def _run_tasks(self, tasks: Sequence[Work]) -> list[TaskResult]:
         end = time.monotonic() + _PATIENCE
+        workers = self._workers
+        assert workers is not None
 
         def check() -> None:
             self._check_going()
+            if workers.alone > _ALONE and self.problem is None:
+                self.problem = workers.absent(workers.alone)
+                _log.warning("the pipeline waits: %s", self.problem)
             if time.monotonic() > end:
                 raise EngineError(f"a tick took longer than {_PATIENCE:.0f} seconds")
 
-        assert self._workers is not None
-        return self._workers.run(tasks, check, self._absent)
+        return workers.run(tasks, check, self._absent)
 
     def _start_query(self) -> bool:
         """Start the streaming query, and Spark first if need be; False when it is no longer wanted."""

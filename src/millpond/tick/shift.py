@@ -1,8 +1,10 @@
 """A shift: what a task of the pond's streaming query does. It connects to the pond's process and serves ticks until it is over.
 
 A worker's process keeps its connection, and what it remembers of its shards, from one shift to the next: the thread that serves
-goes on while one shift has ended and the next has not begun, so ticks do not notice. If no next one begins, because the query
-has ended or Spark gave the place to another process, the connection is closed, and the shards go to others.
+goes on while one shift has ended and the next has not begun, so ticks do not notice. That may take long: Spark does the task of a
+worker that ended again, for as long as a shift, and if a host is cut off, first has to notice, which takes half a minute. If no
+next one begins, because the query has ended or Spark gave the place to another process, the connection is closed, and the
+shards go to others.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from millpond.tick.task_result import ShardEvaluated, run_task
 from millpond.tick.wire import Channel, connect
 from millpond.tick.workers import package_version
 
-_BETWEEN = 15.0  # seconds from the end of a shift to the beginning of the next one, at most
+_BETWEEN = 45.0  # seconds, and those of a shift: from the end of a shift to the beginning of the next one, at most
 _LOOK = 1.0
 _AGAIN = 1.0  # seconds between attempts to connect
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # while the pond's host answers: it has gone if its process does not
 
 
 @dataclass
@@ -47,6 +49,7 @@ class _Station:
         self.invitation = invitation
         self.ended = threading.Event()
         self.error: BaseException | None = None
+        self.dismissed = False  # by the pond: there is no use in connecting again
         self._shifts = 0  # under way in this process
         self._left = time.monotonic()
         self._lock = threading.Lock()
@@ -82,6 +85,7 @@ class _Station:
                 if self._channel.ready(_LOOK) and not self._one(self._channel):
                     for pond in self._ponds:
                         forget_shards(pond)
+                    self.dismissed = True
                     break
         except (EOFError, OSError):
             pass  # the pond's process has ended, or the way to it
@@ -93,7 +97,7 @@ class _Station:
 
     def _wanted(self) -> bool:
         with self._lock:
-            return self._shifts > 0 or time.monotonic() - self._left < _BETWEEN
+            return self._shifts > 0 or time.monotonic() - self._left < self.invitation.seconds + _BETWEEN
 
     def _one(self, channel: Channel) -> bool:
         """Receive a frame and do what it says; False when it is the end."""
@@ -166,8 +170,11 @@ def serve(invitation: Invitation) -> Served:
         if station is None or station.invitation != invitation or station.ended.is_set():
             try:
                 station = _station = _Station(invitation)
-            except (OSError, EOFError):  # the pond has gone, or cannot be reached now
+            except (ConnectionRefusedError, EOFError):  # the pond has gone
                 attempts += 1
+                time.sleep(min(_AGAIN, left))
+                continue
+            except OSError:  # it cannot be reached now
                 time.sleep(min(_AGAIN, left))
                 continue
             attempts = 0
@@ -175,6 +182,8 @@ def serve(invitation: Invitation) -> Served:
         done = _sum(done, station.served())
         if station.error is not None:
             raise station.error
+        if station.dismissed:
+            break
         if station.ended.is_set():
             attempts += 1
             time.sleep(min(_AGAIN / 10, left))

@@ -8,6 +8,10 @@
     frame       length of the head, lengths of the bodies together; the head as JSON (`parts` are the lengths of the bodies); the
                 bodies, as the head says what they are: streams of Arrow, or our own formats. Nothing on the wire is code.
 
+A host that is cut off, or stands still, closes no connection. So the system asks that of the other side every second whether it
+is there, and `silence` tells for how long it has not answered. It is the system that answers, and not the process: a worker that
+takes long is not cut off.
+
 What is sent is neither encrypted nor signed frame by frame: in a network that others can read, use the network's own means.
 """
 
@@ -20,6 +24,7 @@ import secrets
 import select
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,6 +40,10 @@ _MOST_HEAD = 256 << 20
 _MOST_BODIES = 16 << 30
 _PATIENCE = 10.0  # seconds for a handshake
 _MOMENT = 0.5  # seconds for a farewell
+_ASK = 1  # seconds without a sign of the other side after which it is asked, and between questions
+_ASKED = 5  # questions without an answer after which the system itself ends the connection, if nothing is being sent
+_LAST_ANSWER = struct.Struct("<I")  # in Linux's `struct tcp_info`: milliseconds since the last acknowledgement
+_LAST_ANSWER_AT = 56
 
 Body = bytes | memoryview
 
@@ -72,6 +81,16 @@ class Channel:
     def ready(self, seconds: float) -> bool:
         """Whether something comes within that time; also the end of the connection."""
         return bool(select.select([self._socket], [], [], seconds)[0])
+
+    def silence(self) -> float:
+        """For how many seconds the system of the other side has not answered; 0 where that is not to be known."""
+        if sys.platform != "linux":
+            return 0.0
+        try:
+            info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_ANSWER_AT + _LAST_ANSWER.size)
+        except OSError:  # closed
+            return 0.0
+        return float(_LAST_ANSWER.unpack_from(info, _LAST_ANSWER_AT)[0]) / 1000
 
     def close(self, farewell: Mapping[str, Any] | None = None) -> None:
         """From any thread: whoever receives gets an EOFError, and before it the farewell, unless something is being sent now."""
@@ -120,6 +139,12 @@ def _prepare(sock: socket.socket) -> None:
     sock.settimeout(_PATIENCE)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "darwin":
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, _ASK)
+    else:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _ASK)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _ASK)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _ASKED)
 
 
 def _greeting(data: bytearray, who: str) -> bytes:

@@ -3,11 +3,14 @@
     a shard's task      goes to the worker that had the shard last, unless that is gone or has more than its share
     any other task      goes to whoever has nothing to do
 
-A connection that is lost gives its tasks back: others get them at once. A task that has lost three workers is given up with an
-error. What comes from a tick that was left is not wanted any more, and is told apart by its number.
+A connection that is lost gives its tasks back: others get them at once. So does one whose host has not answered for some
+seconds: then the network is cut, and nothing else would tell. A task that has lost three workers is given up with an error; it
+is never done in this process, which it might end too. What comes from a tick that was left is not wanted any more, and is told
+apart by its number.
 
-Threads. One accepts connections, one for each connection receives; `run` is called by the pipeline's thread, one tick at a
-time. Each connection has at most two tasks under way, so neither side sends more than the other takes.
+Threads. One accepts connections, one looks whether their hosts answer, one for each connection receives; `run` is called by
+the pipeline's thread, one tick at a time. Each connection has at most two tasks under way, so neither side sends more than the
+other takes.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ _UNDERWAY = (
 )
 _LIVES = 3  # workers that a task may lose
 _LOOK = 0.1  # seconds between looks at whether Spark still works
+_SILENCE = 4.0  # seconds that a worker's host may be silent: cables are plugged in anew, and shards stay where they are
+_LISTEN = 0.5  # seconds between looks at that
 
 _log = logging.getLogger("millpond.pipeline")
 
@@ -94,18 +99,27 @@ class Workers:
         self._closed = False
         self._numbers = 0
         self.refused: MillpondError | None = None  # why the last one that was refused was
+        self._alone_since = time.monotonic()
+        self._ended = threading.Event()
         threading.Thread(target=self._accept, name="millpond-workers", daemon=True).start()
+        threading.Thread(target=self._watch, name="millpond-workers-watch", daemon=True).start()
 
     @property
     def count(self) -> int:
         """How many are connected."""
         return len(self._channels)
 
+    @property
+    def alone(self) -> float:
+        """For how many seconds no worker has been there, as far as events told."""
+        return 0.0 if self._known else time.monotonic() - self._alone_since
+
     def close(self) -> None:
         """End all connections: their shifts end with them."""
         with self._lock:
             self._closed = True
             channels = list(self._channels)
+        self._ended.set()
         self._listener.close()
         for channel in channels:
             channel.close({"do": "end"})
@@ -119,6 +133,18 @@ class Workers:
             except OSError:
                 return  # closed
             threading.Thread(target=self._serve, args=(sock,), name="millpond-worker", daemon=True).start()
+
+    def _watch(self) -> None:
+        """End connections to hosts that do not answer."""
+        while not self._ended.wait(_LISTEN):
+            with self._lock:
+                channels = list(self._channels)
+            for channel in channels:
+                if (silence := channel.silence()) > _SILENCE:
+                    _log.warning(
+                        "the host of a worker has not answered for %.0f seconds; others get its tasks", silence
+                    )
+                    channel.close()  # that it is lost comes as an event
 
     def _serve(self, sock: socket.socket) -> None:
         """Let a worker in, and receive from it."""
@@ -183,6 +209,7 @@ class Workers:
         elif event.what == "lost":
             if event.worker in self._known:
                 self._known.remove(event.worker)
+                self._alone_since = time.monotonic()
         else:
             event = replace(event, place=event.worker.underway.pop(event.head["id"], -1))
         return event
@@ -194,13 +221,11 @@ class Workers:
         any worker at all it is waited for so many seconds."""
         tick = _Tick(self, tasks)
         tick.assign()
-        alone_since = time.monotonic()
         while tick.left:
             tick.send()
             event = self._next(_LOOK)
-            if self._known:
-                alone_since = time.monotonic()
-            elif time.monotonic() - alone_since > patience:
+            if self.alone > patience:
+                self._alone_since = time.monotonic()  # whoever tries again waits again
                 raise self.absent(patience)
             if event is None:
                 check()

@@ -197,3 +197,28 @@ def test_the_end_of_a_tick_is_waited_for_and_not_that_of_the_next(tmp_path: Path
     begin = time.monotonic()
     pipeline.let_end(0.01)  # a long one
     assert time.monotonic() - begin < SOON
+
+
+def test_a_tick_that_waits_for_a_worker_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All executors had gone: for two minutes nothing said why no results came."""
+    owner = Owner()
+    pipeline = make(owner, tmp_path)
+
+    def start_query() -> bool:
+        pipeline._query = Query()
+        pipeline._workers = Workers("127.0.0.1", "127.0.0.1")
+        pipeline.ready.set()
+        return True
+
+    monkeypatch.setattr(pipeline, "_start_query", start_query)
+    monkeypatch.setattr(pipelines, "is_live", lambda _: True)
+    monkeypatch.setattr(pipelines, "_ALONE", 0.1)
+    pipeline.start()
+    end = time.monotonic() + SOON
+    while pipeline.problem is None:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert str(pipeline.problem).startswith("no worker of Spark has connected within 0 seconds")
+    assert pipeline.connected == 0
+    assert pipeline.alive
+    pipeline.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -121,6 +122,19 @@ def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
 
     _, theirs = both(silent, let_in)
     assert isinstance(theirs, TimeoutError)
+
+
+def test_a_host_that_answers_is_not_silent() -> None:
+    mine, theirs = both(lambda port: connect("127.0.0.1", port, SECRET), lambda sock: accept(sock, SECRET))
+    assert 0 <= mine.silence() < 3
+    threading.Event().wait(0.2)
+    assert sys.platform != "linux" or 0.1 < mine.silence() < 3
+    mine.send({"do": "nothing"})
+    theirs.receive()
+    assert theirs.silence() < 0.2
+    for channel in (mine, theirs):
+        channel.close()
+        assert channel.silence() == 0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from millpond.network.run.state import Seen
 from millpond.network.run.task import ShardOutcome, ShardTask
 from millpond.table.block import BlockSpec
 from millpond.table.work import CompactTask
-from millpond.tick import shift
+from millpond.tick import shift, wire
 from millpond.tick.invitation import Invitation
 from millpond.tick.messages import encode_result
 from millpond.tick.planning import slots_now
@@ -126,6 +127,34 @@ def test_a_worker_that_is_lost_gives_its_tasks_to_others(workers: Workers) -> No
     assert workers.count == 1
 
 
+def test_a_worker_whose_host_is_silent_gives_its_tasks_to_others(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that was cut held up the tick until it was there again: nothing closes such a connection."""
+    begun = threading.Event()
+    Fake(workers, "a", lambda _: begun.set())
+    there(workers, 1)
+    (cut,) = [worker.channel for worker in workers.present()]
+    monkeypatch.setattr(wire.Channel, "silence", lambda channel: 4.5 if channel is cut and begun.is_set() else 0.5)
+    Fake(workers, "b")
+    there(workers, 2)
+    assert owners(workers.run([shard(i, "a") for i in range(4)], fine, SOON)) == ["b"] * 4
+    assert workers.count == 1
+
+
+def test_how_long_a_tick_waits_for_any_worker_is_known(workers: Workers) -> None:
+    seen: list[float] = []
+
+    def check() -> None:
+        seen.append(workers.alone)
+        if len(seen) == 3:
+            Fake(workers, "a")
+
+    assert owners(workers.run([shard(0)], check, SOON)) == ["a"]
+    assert 0 < seen[0] < seen[2]
+    assert workers.alone == 0
+
+
 def test_a_worker_that_comes_later_is_used(workers: Workers) -> None:
     threading.Timer(0.2, lambda: Fake(workers, "a")).start()
     assert owners(workers.run([shard(0)], fine, SOON)) == ["a"]
@@ -227,7 +256,7 @@ def test_a_connection_outlives_its_shift(workers: Workers, monkeypatch: pytest.M
     second = shift.serve(invitation(workers, 0.2))
     assert (second.ticks, second.tasks) == (1, 2)
     assert workers.count == 1
-    monkeypatch.setattr(shift, "_BETWEEN", 0.1)
+    monkeypatch.setattr(shift, "_BETWEEN", -0.1)
     end = time.monotonic() + SOON
     while workers.count:  # no shift followed
         assert time.monotonic() < end
@@ -241,6 +270,29 @@ def test_a_shift_ends_with_its_pond(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = time.monotonic()
     shift.serve(invitation(workers, 60.0))
     assert time.monotonic() - begin < SOON
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [(OSError(errno.EHOSTUNREACH, "no route"), 9), (TimeoutError(), 9), (ConnectionRefusedError(), shift._ATTEMPTS)],
+)
+def test_a_pond_that_cannot_be_reached_is_tried_until_the_shift_ends(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, error: OSError, tries: int
+) -> None:
+    """After five attempts the place was empty until the next shift. A host that refuses has no pond any more."""
+    tried: list[int] = []
+
+    def connecting(*args: Any) -> Channel:
+        tried.append(1)
+        if len(tried) < 9:
+            raise error
+        threading.Timer(0.1, workers.close).start()
+        return connect(*args)
+
+    monkeypatch.setattr(shift, "connect", connecting)
+    monkeypatch.setattr(shift, "_AGAIN", 0.01)
+    shift.serve(invitation(workers, 60.0))
+    assert len(tried) == tries
 
 
 def test_a_task_that_fails_is_told(workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
