@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -12,23 +11,35 @@ from tests.cluster.standalone import Cluster, why_not
 
 
 @pytest.fixture(scope="package")
-def network() -> None:
-    """Skips where there can be no cluster."""
+def cluster_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Cluster]]:
+    """The cluster with so many Workers; there is one at a time."""
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
+    there: list[Cluster] = []
 
+    def put_away() -> None:
+        stop_session()  # also that of other tests
+        while there:
+            there.pop().close()
 
-@pytest.fixture(scope="package")
-def two_workers(network: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    yield from _cluster(tmp_path_factory.mktemp("cluster"), 2)
+    def give(workers: int) -> Cluster:
+        if not there or len(there[0].hosts) != workers:
+            put_away()
+            there.append(Cluster(tmp_path_factory.mktemp("cluster"), workers))
+        return there[0]
 
-
-def _cluster(folder: Path, workers: int) -> Iterator[Cluster]:
-    stop_session()  # of other tests
-    cluster = Cluster(folder, workers)
     try:
-        yield cluster
+        yield give
     finally:
-        stop_session()
-        cluster.close()
+        put_away()
+
+
+@pytest.fixture
+def two_workers(cluster_of: Callable[[int], Cluster]) -> Cluster:
+    return cluster_of(2)
+
+
+@pytest.fixture
+def four_workers(cluster_of: Callable[[int], Cluster]) -> Cluster:
+    return cluster_of(4)

@@ -124,7 +124,7 @@ class Cluster:
         return {
             "spark_master": self.master,
             "driver_host": self.address,
-            "spark_conf": {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": _LEAN},
+            "spark_conf": {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": "-XX:+UseSerialGC"},
         }
 
     def _make_network(self, workers: int) -> str:
@@ -155,6 +155,8 @@ class Cluster:
 
     def start_worker(self, host: Host) -> None:
         """Start a Worker, as at first or in the place of one that has ended."""
+        if host.worker is not None:
+            host.worker.wait(_PATIENCE)
         host.worker = self._spark(
             host.name, host.address, ["ip", "netns", "exec", host.name, "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host.name],
             "worker.Worker", "--cores", "1", "--memory", "512m", "--work-dir", str(self.folder / "work" / host.name), self.master,
