@@ -431,13 +431,18 @@ def test_story(story: Story, condition: Condition, tmp_path: Path, request: pyte
         if condition is CONDITIONS[0]:
             rewrite(story, teller.found)
         return
-    wrong = [
+    wrong = wrong_answers(story, teller)
+    if wrong:
+        pytest.fail("\n\n".join(wrong), pytrace=False)
+
+
+def wrong_answers(story: Story, teller: Teller) -> list[str]:
+    """What came out otherwise than the story says."""
+    return [
         f"{story.path.name}:{step.line}: {step.kind} {step.text}\n-- expected:\n{_lines(step.body)}\n-- found:\n{_lines(found)}"
         for step, found in teller.found
         if found != step.body
     ]
-    if wrong:
-        pytest.fail("\n\n".join(wrong), pytrace=False)
 
 
 def _lines(lines: list[str]) -> str:
