@@ -4,7 +4,7 @@
                     pond -> worker     magic, version of the protocol, its number
                     worker -> pond     magic, version, its number, proof
                     pond -> worker     proof
-                Before that nobody reads more than these few bytes, nor waits longer than ten seconds.
+                Before that nobody reads more than these few bytes, nor waits longer than ten seconds for all of them.
     frame       length of the head, lengths of the bodies together; the head as JSON (`parts` are the lengths of the bodies); the
                 bodies, as the head says what they are: streams of Arrow, or our own formats. Nothing on the wire is code.
 
@@ -26,6 +26,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -107,11 +108,11 @@ class Channel:
 
 def accept(sock: socket.socket, secret: bytes) -> Channel:
     """As the pond: let a worker in that knows the secret."""
-    _prepare(sock)
+    end = _prepare(sock)
     mine = secrets.token_bytes(32)
     sock.sendall(_GREETING.pack(_MAGIC, VERSION, mine))
-    theirs = _greeting(_exactly(sock, _GREETING.size), "worker")
-    if not hmac.compare_digest(_exactly(sock, _PROOF), _proof(secret, b"worker", mine, theirs)):
+    theirs = _greeting(_exactly(sock, _GREETING.size, end), "worker")
+    if not hmac.compare_digest(_exactly(sock, _PROOF, end), _proof(secret, b"worker", mine, theirs)):
         raise WireError("somebody connected who does not know the secret of this run")
     sock.sendall(_proof(secret, b"pond", theirs, mine))
     sock.settimeout(None)
@@ -122,11 +123,11 @@ def connect(host: str, port: int, secret: bytes) -> Channel:
     """As a worker: connect to the pond, if it knows the secret."""
     sock = socket.create_connection((host, port), _PATIENCE)
     try:
-        _prepare(sock)
-        theirs = _greeting(_exactly(sock, _GREETING.size), "pond")
+        end = _prepare(sock)
+        theirs = _greeting(_exactly(sock, _GREETING.size, end), "pond")
         mine = secrets.token_bytes(32)
         sock.sendall(_GREETING.pack(_MAGIC, VERSION, mine) + _proof(secret, b"worker", theirs, mine))
-        if not hmac.compare_digest(_exactly(sock, _PROOF), _proof(secret, b"pond", mine, theirs)):
+        if not hmac.compare_digest(_exactly(sock, _PROOF, end), _proof(secret, b"pond", mine, theirs)):
             raise WireError("the process that answers is not the pond's")
         sock.settimeout(None)
     except BaseException:
@@ -135,7 +136,8 @@ def connect(host: str, port: int, secret: bytes) -> Channel:
     return Channel(sock)
 
 
-def _prepare(sock: socket.socket) -> None:
+def _prepare(sock: socket.socket) -> float:
+    """Make a connection ready for the handshake; when that has to be over."""
     sock.settimeout(_PATIENCE)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -145,6 +147,7 @@ def _prepare(sock: socket.socket) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _ASK)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _ASK)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _ASKED)
+    return time.monotonic() + _PATIENCE
 
 
 def _greeting(data: bytearray, who: str) -> bytes:
@@ -163,10 +166,15 @@ def _proof(secret: bytes, who: bytes, first: bytes, second: bytes) -> bytes:
     return hmac.digest(secret, who + first + second, "sha256")
 
 
-def _exactly(sock: socket.socket, size: int) -> bytearray:
+def _exactly(sock: socket.socket, size: int, end: float | None = None) -> bytearray:
+    """So many bytes; raises TimeoutError if they are not there by `end`, however slowly they come."""
     data = bytearray(size)
     view, done = memoryview(data), 0
     while done < size:
+        if end is not None:
+            if (left := end - time.monotonic()) <= 0:
+                raise TimeoutError("timed out")
+            sock.settimeout(left)
         count = sock.recv_into(view[done:])
         if not count:
             raise EOFError("the connection was closed")

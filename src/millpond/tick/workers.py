@@ -8,6 +8,10 @@ seconds: then the network is cut, and nothing else would tell. A task that has l
 is never done in this process, which it might end too. What comes from a tick that was left is not wanted any more, and is told
 apart by its number.
 
+Anybody can connect to the port. Who has not shown yet that he knows the secret takes one of a few places, and who comes when all
+are taken gets the place of the one who has been there longest. So strangers neither use up what the process has nor keep
+workers out, who need some milliseconds.
+
 Threads. One accepts connections, one looks whether their hosts answer, one for each connection receives; `run` is called by
 the pipeline's thread, one tick at a time. Each connection has at most two tasks under way, so neither side sends more than the
 other takes.
@@ -15,6 +19,7 @@ other takes.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import secrets
@@ -42,6 +47,8 @@ _LIVES = 3  # workers that a task may lose
 _LOOK = 0.1  # seconds between looks at whether Spark still works
 _SILENCE = 4.0  # seconds that a worker's host may be silent: cables are plugged in anew, and shards stay where they are
 _LISTEN = 0.5  # seconds between looks at that
+_STRANGERS = 64  # connections that have not shown yet that they know the secret
+_AGAIN = 0.5  # seconds until connections are accepted again, where the system had no room for one
 
 _log = logging.getLogger("millpond.pipeline")
 
@@ -95,7 +102,8 @@ class Workers:
         self._known: list[_Worker] = []  # by the thread of `run` and `wait_for`
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._channels: set[Channel] = set()
-        self._lock = threading.Lock()  # guards `_channels` and `_closed`
+        self._strangers: dict[socket.socket, None] = {}  # in the order in which they came
+        self._lock = threading.Lock()  # guards `_channels`, `_strangers` and `_closed`
         self._closed = False
         self._numbers = 0
         self.refused: MillpondError | None = None  # why the last one that was refused was
@@ -119,7 +127,10 @@ class Workers:
         with self._lock:
             self._closed = True
             channels = list(self._channels)
+            for stranger in self._strangers:
+                _hang_up(stranger)
         self._ended.set()
+        _hang_up(self._listener)  # wakes the thread that accepts; closing alone does not
         self._listener.close()
         for channel in channels:
             channel.close({"do": "end"})
@@ -127,12 +138,31 @@ class Workers:
     # -- connections ------------------------------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed:
+            sock: socket.socket | None = None
             try:
                 sock, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            threading.Thread(target=self._serve, args=(sock,), name="millpond-worker", daemon=True).start()
+                self._take_place(sock)
+                threading.Thread(target=self._serve, args=(sock,), name="millpond-worker", daemon=True).start()
+            except (OSError, RuntimeError) as error:  # closed, or no room for another file or thread
+                if sock is not None:
+                    self._leave_place(sock)
+                    sock.close()
+                if not self._closed:
+                    _log.warning("a connection could not be accepted: %s", error)
+                    time.sleep(_AGAIN)
+
+    def _take_place(self, sock: socket.socket) -> None:
+        with self._lock:
+            if len(self._strangers) >= _STRANGERS:
+                longest = next(iter(self._strangers))
+                del self._strangers[longest]
+                _hang_up(longest)  # its own thread closes it
+            self._strangers[sock] = None
+
+    def _leave_place(self, sock: socket.socket) -> None:
+        with self._lock:
+            self._strangers.pop(sock, None)
 
     def _watch(self) -> None:
         """End connections to hosts that do not answer."""
@@ -153,6 +183,7 @@ class Workers:
         try:
             channel = accept(sock, self.secret)
             with self._lock:
+                self._strangers.pop(sock, None)
                 if self._closed:
                     return
                 self._channels.add(channel)
@@ -183,6 +214,7 @@ class Workers:
                     logging.WARNING if worker is None else logging.INFO, "a connection of a worker ended: %s", error
                 )
         finally:
+            self._leave_place(sock)  # before its file is another's
             sock.close()
             with self._lock:
                 if channel is not None:
@@ -257,6 +289,11 @@ class Workers:
         while self._next(0) is not None:
             pass
         return self._known
+
+
+def _hang_up(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 class _Tick:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import sys
@@ -135,6 +136,30 @@ def test_a_host_that_answers_is_not_silent() -> None:
     for channel in (mine, theirs):
         channel.close()
         assert channel.silence() == 0
+
+
+def test_who_says_it_byte_by_byte_is_not_waited_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handshake as a whole has its time, not each byte of it."""
+    monkeypatch.setattr(wire, "_PATIENCE", 0.2)
+    ended = threading.Event()
+
+    def slow(port: int) -> int:
+        sent = 0
+        with socket.create_connection(("127.0.0.1", port)) as sock, contextlib.suppress(OSError):
+            while not ended.wait(0.02):
+                sock.sendall(wire._MAGIC[:1])
+                sent += 1
+        return sent
+
+    def let_in(sock: socket.socket) -> Channel:
+        try:
+            return accept(sock, SECRET)
+        finally:
+            ended.set()
+
+    sent, theirs = both(slow, let_in)
+    assert isinstance(theirs, TimeoutError)
+    assert sent < wire._GREETING.size
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from millpond.tick.messages import encode_result
 from millpond.tick.planning import slots_now
 from millpond.tick.task_result import FilesWritten, ShardEvaluated, TaskResult
 from millpond.tick.wire import Channel, connect
-from millpond.tick.workers import Workers, package_version
+from millpond.tick.workers import _STRANGERS, Workers, package_version
 
 SOON = 20.0  # seconds
 DEFINITIONS = ShardDefinitions("run-t-0", Catalog(), ("q",))
@@ -324,3 +325,66 @@ def test_the_process_that_plans_is_told_how_many_tasks_a_shift_has() -> None:
     finally:
         workers.close()
     assert slots_now(invitation) == 2
+
+
+def accepting(name: str = "millpond-workers") -> int:
+    return sum(thread.name == name for thread in threading.enumerate())
+
+
+def test_strangers_do_not_keep_workers_out(workers: Workers) -> None:
+    """Connections that say nothing take a few places, and give them to those who come after them."""
+    before = accepting("millpond-worker")
+    strangers = [socket.create_connection((workers.host, workers.port)) for _ in range(150)]
+    try:
+        worker = Fake(workers, "a")
+        there(workers, 1)
+        assert workers.run([compact("x")], fine, SOON) == [FilesWritten([])]
+        assert len(worker.seen) == 1
+        end = time.monotonic() + SOON
+        while accepting("millpond-worker") - before > _STRANGERS + 1:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    finally:
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_a_process_without_room_for_a_file_accepts_workers_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.create_server
+
+    class Full:
+        """A listener that fails first."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self._listener, self._failed = real(*args, **kwargs), False
+
+        def accept(self) -> Any:
+            if not self._failed:
+                self._failed = True
+                raise OSError(errno.EMFILE, "Too many open files")
+            return self._listener.accept()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._listener, name)
+
+    monkeypatch.setattr("millpond.tick.workers._AGAIN", 0.01)
+    monkeypatch.setattr(socket, "create_server", Full)
+    workers = Workers("127.0.0.1", "127.0.0.1")
+    try:
+        Fake(workers, "a")
+        there(workers, 1)
+    finally:
+        workers.close()
+
+
+def test_nobody_listens_any_more_when_workers_are_closed() -> None:
+    before = accepting()
+    workers = Workers("127.0.0.1", "127.0.0.1")
+    socket.create_connection((workers.host, workers.port)).close()  # it waits for the next one
+    workers.close()
+    end = time.monotonic() + SOON
+    while accepting() > before:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((workers.host, workers.port))
