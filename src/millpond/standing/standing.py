@@ -32,6 +32,7 @@ from millpond.standing.keeper import KeptTable, MatchPlan
 from millpond.standing.kept_join import KeptJoin
 from millpond.standing.plan import Served, serve
 from millpond.standing.registry import FOLDER, Registry
+from millpond.standing.text import first_gone
 from millpond.standing.work import Matched
 from millpond.table.stream import StreamTable
 from millpond.windows.base import Window
@@ -278,6 +279,9 @@ class StandingQueries:
 
     def state(self, query: StandingQuery) -> tuple[str, str | None]:
         """What is kept of a query, in a word, and why, if it is nothing."""
+        if (gone := first_gone(query, self._host.catalog)) is not None:
+            name, told = gone
+            return "nothing", f'table "{name}" is gone: {told}'
         known = self._serving.get(query.number)
         if known is None and query.number in self._entered:
             return "kept", None

@@ -117,17 +117,25 @@ def reads_of(bound: Bound) -> Reads:
 
 def check_still_there(query: StandingQuery, catalog: Catalog) -> None:
     """Raise if a relation that a query reads is gone, or another has its name now."""
+    gone = first_gone(query, catalog)
+    if gone is not None:
+        name, told = gone
+        raise CatalogError(
+            f'standing query {query.shown} reads table "{name}", which is gone',
+            detail=told,
+            hint="Drop the standing query, and register it anew.",
+        )
+
+
+def first_gone(query: StandingQuery, catalog: Catalog) -> tuple[str, str] | None:
+    """The first relation that a query reads and that is gone, and what became of it; None if all are there."""
     for name, folder in query.reads:
         relation: object = catalog.queries.get(name) or catalog.relation(name)
         if isinstance(relation, StreamingTable | StandardTable | ContinuousQuery) and relation.folder == folder:
             continue
         tables: list[StreamingTable | StandardTable] = [*catalog.streaming.values(), *catalog.standard.values()]
         renamed = [t.name for t in tables if t.folder == folder]
-        told = f'It is called "{renamed[0]}" now.' if renamed else "It was dropped."
-        if relation is not None and not renamed:
-            told = "It was dropped, and another of that name was made."
-        raise CatalogError(
-            f'standing query {query.shown} reads table "{name}", which is gone',
-            detail=told,
-            hint="Drop the standing query, and register it anew.",
-        )
+        if renamed:
+            return name, f'It is called "{renamed[0]}" now.'
+        return name, "It was dropped." if relation is None else "It was dropped, and another of that name was made."
+    return None

@@ -17,7 +17,7 @@ from millpond.system.registry import Reading, Row, system_table
         (
             "state",
             "STRING",
-            "`kept`, `nothing` if it is answered from scratch, or `swapped out` until somebody asks it",
+            "`kept`, `nothing` if it is answered from scratch or a table of it is gone, or `swapped out` until somebody asks it",
         ),
         ("why", "STRING", "why nothing is kept of it, if so"),
         ("reads", "STRING", "the relations it reads"),

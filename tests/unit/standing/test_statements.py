@@ -46,6 +46,19 @@ def test_a_query_that_exists_is_not_created_again(db: millpond.Pond) -> None:
     assert db.sql(create).message == 'standing query "q" exists already'
 
 
+def test_show_tells_of_a_query_whose_table_is_gone(db: millpond.Pond) -> None:
+    db.sql("CREATE STREAMING TABLE brief (a INT, t BIGINT) TIMESTAMP BY t")
+    handle = db.register("SELECT a FROM brief WHERE a = 1 BEGIN NOW - INTERVAL '1' HOUR END NOW")
+    shown = f"SELECT state, why FROM millpond.standing_queries WHERE id = {handle.id}"
+    handle.invoke()
+    assert db.sql(shown).rows() == [("kept", None)]
+    db.sql("DROP TABLE brief")
+    assert db.sql(shown).rows() == [("nothing", 'table "brief" is gone: It was dropped.')]
+    db.sql("CREATE STREAMING TABLE brief (a INT, t BIGINT) TIMESTAMP BY t")
+    told = 'table "brief" is gone: It was dropped, and another of that name was made.'
+    assert db.sql(shown).rows() == [("nothing", told)]
+
+
 def test_columns_may_be_called_begin_and_end(db: millpond.Pond) -> None:
     db.sql("CREATE STREAMING TABLE spans (begin INT, `end` INT, t BIGINT) TIMESTAMP BY t")
     db.append("spans", [(1, 2, 100), (3, 4, 200)])
