@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from millpond.errors import CatalogError, UnknownName
+from millpond.errors import CatalogError, UnknownName, brief
 
 _NAMES = (
     *("pond", "table", "path", "where", "startingPosition", "endingPosition", "maxRowsPerTrigger", "timeout"),
     "checkpointLocation",  # of a stream: Spark hands it on
 )
 _TIMEOUT = 120.0
+_MOST_DIGITS = 100  # Python reads no number of thousands of digits
 EARLIEST, LATEST = "earliest", "latest"
 
 
@@ -60,7 +61,7 @@ class Options:
 
 
 def _number(option: str, text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
         words = f", '{EARLIEST}' or '{LATEST}'" if option == "startingPosition" else ""
-        raise CatalogError(f"option {option} is a whole number from {least} on{words}, not {text!r}")
+        raise CatalogError(f"option {option} is a whole number from {least} on{words}, not {brief(text)}")
     return int(text)
