@@ -30,8 +30,8 @@ class Visit:
         try:
             found = {str(folder): (time, position) for folder, (time, position) in json.loads(text).items()}
             for time, position in found.values():
-                if not (time is None or is_bigint(time)) or not is_bigint(position):
-                    raise ValueError("times and positions are whole numbers")
+                if not (time is None or is_bigint(time)) or not is_bigint(position) or position < 0:
+                    raise ValueError("times are whole numbers, positions are not negative")
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise TypeMismatch(
                 f"{brief(text)} is no earlier visit", hint="Give `visit` of an answer, as it was."

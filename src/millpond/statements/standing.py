@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from millpond.catalog import StreamingTable
 from millpond.durable import disk_errors
-from millpond.errors import CatalogError, TypeMismatch, brief
+from millpond.errors import CatalogError, TypeMismatch, brief, counted
 from millpond.predicate.form import Predicate
 from millpond.query.as_of import check_kept, times_as_of
 from millpond.query.binding.bind import bind
@@ -154,7 +154,7 @@ def answer(
     bound = understood(workspace, query)
     if visit is not None:
         for use in streams_of(bound):
-            _check_visited(visit, use, query)
+            _check_visited(workspace, visit, use, query)
     prefixes = PrefixShelf(workspace, lambda: SystemShelf(workspace), streams_of(bound), visit)
     serving = workspace.standing.serving(query, bound)
     moments = moments_of(bound, prefixes, as_of)
@@ -175,13 +175,20 @@ def answer(
     return _answer(ask(workspace, plan, local), f"from scratch, because {why.reason}", bound, prefixes, moments)
 
 
-def _check_visited(visit: Visit, use: Use, query: StandingQuery) -> None:
+def _check_visited(workspace: Workspace, visit: Visit, use: Use, query: StandingQuery) -> None:
     table = use.table
     assert isinstance(table, StreamingTable)
     if table.folder not in visit.times:
         raise TypeMismatch(
             f'the visit is of another query: standing query {query.shown} reads table "{table.name}"',
             hint="Give `visit` of an answer to this query.",
+        )
+    stream = workspace.stream(table.name)
+    if (ahead := visit.positions[table.folder]) > stream.next_row:
+        raise CatalogError(
+            f'the visit is ahead of table "{table.name}"',
+            detail=f"It is of {counted(ahead, 'row')}, and the table has taken {counted(stream.next_row, 'row')}.",
+            hint="If the pond was restored from an older copy, ask anew with invoke().",
         )
 
 

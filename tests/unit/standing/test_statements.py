@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -141,6 +142,24 @@ def test_changes_are_told_since_the_last_visit(db: millpond.Pond) -> None:
     assert handle.changes().rows() == expected
     with pytest.raises(TypeMismatch, match="'yesterday' is no earlier visit"):
         handle.changes(since="yesterday")
+
+
+def test_a_visit_that_is_still_to_come_is_refused(db: millpond.Pond) -> None:
+    """Such as one from before the pond was restored: nothing would seem to have changed since."""
+    db.sql("CREATE STREAMING TABLE brief (a INT, t BIGINT) TIMESTAMP BY t")
+    db.append("brief", [(1, 1)])
+    handle = db.register("SELECT a FROM brief WHERE a = 1 BEGIN NOW - INTERVAL '1' HOUR END NOW")
+    ((folder, (time, position)),) = json.loads(handle.invoke().visit).items()
+    assert handle.changes(since=json.dumps({folder: [time, position]})).rows() == []
+    with pytest.raises(millpond.MillpondError) as caught:
+        handle.changes(since=json.dumps({folder: [time, position + 2]}))
+    assert str(caught.value) == (
+        'the visit is ahead of table "brief"\n'
+        "Detail: It is of 3 rows, and the table has taken 1 row.\n"
+        "Hint: If the pond was restored from an older copy, ask anew with invoke()."
+    )
+    with pytest.raises(millpond.MillpondError, match="is no earlier visit"):
+        handle.changes(since=json.dumps({folder: [time, -1]}))
 
 
 def test_a_registered_query_meets_rows_that_were_archived(db: millpond.Pond) -> None:
