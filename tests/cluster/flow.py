@@ -33,13 +33,17 @@ class Flow:
         self.rows = 0
         self.arrivals: list[float] = []  # when results came
         self._ending = threading.Event()
-        self._threads = [threading.Thread(target=self._push), threading.Thread(target=self._listen)]
+        self._threads = [threading.Thread(target=f, daemon=True) for f in (self._push, self._listen)]
 
     def __enter__(self) -> Self:
-        self.db.start(wait=True)
-        for thread in self._threads:
-            thread.start()
-        wait_until(lambda: len(self.arrivals) > 10, "results come")
+        try:
+            self.db.start(wait=True)
+            for thread in self._threads:
+                thread.start()
+            wait_until(lambda: len(self.arrivals) > 10, "results come", 240.0)
+        except BaseException:  # a pond that stays open keeps Spark's slots from all tests that follow
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
