@@ -11,8 +11,10 @@ and small or grown and large.
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,13 +33,15 @@ from millpond.schema import SEQ
 from millpond.table.draws import Draws
 from millpond.table.index import index_path, write_index
 from millpond.table.manifest import ArchiveFile, Copy
-from millpond.table.runs import deal
+from millpond.table.runs import blocks_of, deal
 
 GROUP_ROWS = 122_880
 SLICE_ROWS = 4 * GROUP_ROWS
 _LONGEST_TEXT_BOUND = 64
 _SAMPLE = 8192
 _SMALL = 65_536  # rows
+_DEALT_AT_ONCE = 262_144
+_SYNCED_AT_ONCE = 8  # files of a run
 
 
 @dataclass(frozen=True)
@@ -67,53 +71,68 @@ def write_blocks(
     if rows.num_rows == 0:
         return []
     rows = rows.combine_chunks()
-    times = times_of(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
+    times = _times(spec, rows)
     compartments = times // spec.compartment_width if spec.compartment_width else np.zeros_like(times)
     files = []
     alike = compartments[0] == compartments[-1] and int(compartments.min()) == int(compartments.max())
     for compartment in compartments[:1] if alike else distinct(compartments):
-        if alike:
-            part, part_times = rows, times
-        else:
-            chosen = np.flatnonzero(compartments == compartment)
-            part, part_times = rows.take(pa.array(chosen)), times[chosen]
+        part = rows if alike else rows.take(pa.array(np.flatnonzero(compartments == compartment)))
         place = f"c{int(compartment)}/{name}-s{shard}"
         if again is not None and again.run is not None:
-            file = _write_file(spec, part, part_times, int(compartment), shard, place)
+            file = _write_file(spec, part, int(compartment), shard, place)
             files.append(replace(file, run=again.run, draws=again.draws))
         elif spec.randomise:
-            files += _write_run(spec, part, part_times, int(compartment), shard, place)
+            files += _write_run(spec, part, int(compartment), shard, place)
         else:
-            file = _write_file(spec, part, part_times, int(compartment), shard, place)
+            file = _write_file(spec, part, int(compartment), shard, place)
             files.append(replace(file, copies=write_copies(spec, part, file)))
         sync_folder(Path(spec.folder) / f"c{int(compartment)}")
     return files
 
 
-def _write_run(
-    spec: BlockSpec, rows: pa.Table, times: npt.NDArray[np.int64], compartment: int, shard: int, run: str
-) -> list[ArchiveFile]:
+def _times(spec: BlockSpec, rows: pa.Table) -> npt.NDArray[np.int64]:
+    return times_of(rows[spec.time_column]) if spec.time_column else np.zeros(rows.num_rows, dtype=np.int64)
+
+
+def _write_run(spec: BlockSpec, rows: pa.Table, compartment: int, shard: int, run: str) -> list[ArchiveFile]:
     """Rows as the blocks of a run. What is the same for all blocks is found out once."""
-    order = sort_order(rows, times, ()) if not spec.clustered else None
+    order = sort_order(rows, _times(spec, rows), ()) if not spec.clustered else None
     if order is not None:
-        rows, times = rows.take(pa.array(order)).combine_chunks(), times[order]
+        rows = rows.take(pa.array(order)).combine_chunks()
     encodings = _encodings(rows)
     blocks = deal(rows.num_rows)
-    draws = Draws.of_table(spec.seed).of_rows(integers(rows[SEQ]))
-    number = np.searchsorted(np.array([high for _, high in blocks]), draws, side="right").astype(np.int8)
-    dealt_to = np.argsort(number, kind="stable")
-    starts = np.searchsorted(number[dealt_to], np.arange(len(blocks) + 1))
-    files = []
-    for place, dealt in enumerate(blocks):
-        chosen = dealt_to[starts[place] : starts[place + 1]]
-        if len(chosen):
-            part = rows.take(pa.array(chosen)).combine_chunks()
-            found = encodings if len(chosen) >= _SMALL else _of_small_block(spec, encodings)
-            file = _write_file(
-                spec, part, times[chosen], compartment, shard, f"{run}-b{place}", found, ordered=not spec.clustered
-            )
-            files.append(replace(file, run=run, draws=dealt))
+    make_folder(Path(spec.folder) / f"c{compartment}")
+
+    def write(block: int) -> ArchiveFile:
+        part = parts[block].combine_chunks() if spec.clustered or parts[block].num_rows < _SMALL else parts[block]
+        found = encodings if part.num_rows >= _SMALL else _of_small_block(spec, encodings)
+        place = f"{run}-b{block}"
+        file = _write_file(spec, part, compartment, shard, place, found, ordered=not spec.clustered, synced=False)
+        return replace(file, run=run, draws=blocks[block])
+
+    # Two threads have the same to do: the largest block has as many rows as all others.
+    with ThreadPoolExecutor(2, "blocks") as pool:
+        parts = _dealt(rows, Draws.of_table(spec.seed), len(blocks), pool)
+        filled = [block for block, part in enumerate(parts) if part.num_rows]
+        files = list(pool.map(write, reversed(filled)))[::-1]
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE, "blocks") as pool:  # a disk syncs several files as fast as one
+        list(pool.map(lambda file: _sync(Path(spec.folder) / file.path), files))
     return files
+
+
+def _dealt(rows: pa.Table, draws: Draws, blocks: int, pool: ThreadPoolExecutor) -> list[pa.Table]:
+    """The rows of each block, in their order."""
+    numbers = blocks_of(draws.of_rows(integers(rows[SEQ])), blocks)
+
+    def deal_portion(start: int) -> list[pa.Table]:
+        number = numbers[start : start + _DEALT_AT_ONCE]
+        order = pa.array(np.argsort(number, kind="stable"))
+        ordered = pc.take(rows.slice(start, _DEALT_AT_ONCE), order, boundscheck=False)
+        ends = np.cumsum(np.bincount(number, minlength=blocks)).tolist()
+        return [ordered.slice(begin, end - begin) for begin, end in itertools.pairwise([0, *ends])]
+
+    portions = pool.map(deal_portion, range(0, rows.num_rows, _DEALT_AT_ONCE))
+    return [pa.concat_tables(parts) for parts in zip(*portions, strict=True)]
 
 
 def write_copies(spec: BlockSpec, rows: pa.Table, file: ArchiveFile) -> tuple[Copy, ...]:
@@ -129,6 +148,7 @@ def write_copies(spec: BlockSpec, rows: pa.Table, file: ArchiveFile) -> tuple[Co
         path = Path(spec.folder) / name
         with disk_errors(path):
             _write_parquet(spec, part, path, _encodings(part))
+            sync_file(path)
         copies.append(Copy(name, path.stat().st_size, part.num_rows, high, file_crc(path)))
     sync_folder(Path(spec.folder) / Path(file.path).parent)
     return tuple(copies)
@@ -152,22 +172,27 @@ def _write_parquet(spec: BlockSpec, rows: pa.Table, path: Path, found: Encodings
         write_statistics=[f.name for f in rows.schema if not pa.types.is_floating(f.type)],
         write_page_checksum=True,  # merging and rewriting must not take damage for data
     )
-    sync_file(path)
+
+
+def _sync(path: Path) -> None:
+    with disk_errors(path):
+        sync_file(path)
 
 
 def _write_file(
     spec: BlockSpec,
     rows: pa.Table,
-    times: npt.NDArray[np.int64],
     compartment: int,
     shard: int,
     place: str,
     encodings: Encodings | None = None,
     *,
     ordered: bool = False,
+    synced: bool = True,
 ) -> ArchiveFile:
-    """A file `place` in the archive's folder, which is not synced yet. `ordered`: the rows lie as they are to."""
-    order = None if ordered else sort_order(rows, times, spec.clustered)
+    """A file `place` in the archive's folder. The folder is not synced yet, and the file only if it is to be `synced`.
+    `ordered`: the rows lie as they are to."""
+    order = None if ordered else sort_order(rows, _times(spec, rows), spec.clustered)
     if order is not None:
         rows = rows.take(pa.array(order)).combine_chunks()
     path = Path(spec.folder) / f"{place}.parquet"
@@ -175,6 +200,8 @@ def _write_file(
         make_folder(path.parent)
         try:
             _write_parquet(spec, rows, path, encodings or _encodings(rows))
+            if synced:
+                sync_file(path)
             reach("block.after_file")
             for column in spec.indexed:
                 write_index(index_path(path, column), rows[column], GROUP_ROWS)
@@ -185,15 +212,16 @@ def _write_file(
                 index_path(path, column).unlink(missing_ok=True)
             raise
     minima, maxima, nulls = _bounds(rows)
-    seq = integers(rows[SEQ])
+    first, last = _extremes(rows[SEQ])
+    least, greatest = _extremes(rows[spec.time_column]) if spec.time_column else (0, 0)
     return ArchiveFile(
         path=f"c{compartment}/{path.name}",
         size=path.stat().st_size,
         rows=rows.num_rows,
-        least=int(times.min()),
-        greatest=int(times.max()),
-        first_seq=int(seq.min()),
-        last_seq=int(seq.max()),
+        least=least,
+        greatest=greatest,
+        first_seq=first,
+        last_seq=last,
         compartment=compartment,
         shard=shard,
         columns=tuple(rows.schema.names),
@@ -248,6 +276,8 @@ def _ordered(keys: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | N
     The keys are packed with the row number into one 64-bit integer when they fit, because sorting plain integers is
     several times faster than sorting by columns.
     """
+    if len(keys) == 1 and np.all(keys[0][1:] >= keys[0][:-1]):
+        return None
     count = len(keys[0])
     width = max(1, (count - 1).bit_length())
     packed = np.zeros(count, dtype=np.int64)
@@ -291,6 +321,11 @@ def _of_small_block(spec: BlockSpec, found: Encodings) -> Encodings:
         return found
     others = [name for name in dictionary if name != spec.time_column]
     return others, {**encodings, spec.time_column: "DELTA_BINARY_PACKED"}
+
+
+def _extremes(column: pa.ChunkedArray) -> tuple[int, int]:
+    parts = [integers(chunk) for chunk in column.chunks if len(chunk)]
+    return min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
 
 
 def _bounds(rows: pa.Table) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:

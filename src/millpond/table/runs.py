@@ -14,11 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from millpond.table.draws import DRAWS
 
 LEAST_ROWS: Final = 2048
 """About how many rows the smallest block of a run has: DuckDB's own step. Less would be more footer than rows."""
 _MOST_HALVINGS = 20
+_DRAW_BITS = DRAWS.bit_length()
 
 Range = tuple[int, int]
 """The draws of a block: from the first up to, and without, the second."""
@@ -33,6 +37,19 @@ def deal(rows: int) -> list[Range]:
     halvings = min(_MOST_HALVINGS, max(0, (rows // LEAST_ROWS).bit_length() - 1))
     ends = [DRAWS >> halving for halving in range(halvings, -1, -1)]
     return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def blocks_of(draws: npt.NDArray[np.uint32], blocks: int) -> npt.NDArray[np.uint8]:
+    """Which of so many blocks, as they were dealt, each draw is in. Blocks halve, so it is the place of the highest bit that is
+    set, which is the exponent of a floating number; the lowest eight bits decide nothing, and would not fit into one of 32.
+
+    >>> blocks_of(np.array([0, (DRAWS >> 1) - 1, DRAWS >> 1, DRAWS - 1], dtype=np.uint32), 3).tolist()
+    [0, 1, 2, 2]
+    """
+    exponents = ((draws + np.uint32(1)) >> np.uint32(8)).astype(np.float32).view(np.uint32) >> np.uint32(23)
+    smallest = np.uint32(127 + _DRAW_BITS - 8 - blocks)
+    found: npt.NDArray[np.uint8] = (np.maximum(exponents, smallest) - smallest).astype(np.uint8)
+    return found
 
 
 def choose(blocks: Sequence[Range], fraction: float, taken: Sequence[int] = ()) -> list[int]:

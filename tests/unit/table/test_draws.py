@@ -20,12 +20,31 @@ def test_every_engine_draws_alike() -> None:
     assert [draw for (draw,) in found] == draws.of_rows(numbers).tolist()
 
 
+@pytest.mark.parametrize(
+    ("first", "count", "step"),
+    [(0, 100_000, 1), (DRAWS - 70_000, 200_000, 1), (5, 100_000, 3), (1 << 62, 50_000, 1), (7, 100_000, 9), (3, 1, 1)],
+)
+def test_the_draws_of_many_rows_are_those_of_each(first: int, count: int, step: int) -> None:
+    """Numbers that follow each other, with gaps and without, from a prime's worth of rows to the next, in any order."""
+    draws = Draws.of_table("readings-1")
+    random = np.random.default_rng(1)
+    numbers = first + np.arange(count, dtype=np.int64) * step
+    for ordered in (numbers, numbers[::-1], random.permutation(numbers)):
+        found = draws.of_rows(ordered)
+        for place in {0, count - 1, *random.integers(0, count, 300).tolist()}:
+            wanted = 0
+            for coefficient in draws.coefficients:
+                wanted = (wanted * (int(ordered[place]) % DRAWS) + coefficient) % DRAWS
+            assert found[place] == wanted
+    assert len(draws.of_rows(numbers[:0])) == 0
+
+
 def test_draws_of_rows_that_follow_each_other_are_uniform() -> None:
     """Chi-square over 50 cells, over many seeds: its mean is 49 and its variance 98."""
     numbers = np.arange(5_000, dtype=np.int64) + 123_456_789
     found = []
     for seed in SEEDS:
-        cells = np.bincount(Draws.of_seed(seed).of_rows(numbers) * 50 // DRAWS, minlength=50)
+        cells = np.bincount(Draws.of_seed(seed).of_rows(numbers).astype(np.int64) * 50 // DRAWS, minlength=50)
         found.append(float(((cells - 100) ** 2 / 100).sum()))
     assert abs(np.mean(found) - 49) < 5 * np.sqrt(98 / len(SEEDS))
     assert np.max(found) < 110

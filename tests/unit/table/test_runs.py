@@ -12,7 +12,7 @@ import pytest
 
 from millpond.table.block import BlockSpec, write_blocks
 from millpond.table.draws import DRAWS, Draws
-from millpond.table.runs import LEAST_ROWS, choose, deal
+from millpond.table.runs import LEAST_ROWS, blocks_of, choose, deal
 from millpond.table.work import read_file, units
 
 
@@ -23,6 +23,15 @@ def test_blocks_have_every_draw_once(rows: int) -> None:
     assert blocks[-1][1] == DRAWS
     assert all(a[1] == b[0] for a, b in itertools.pairwise(blocks))
     assert len(blocks) == 1 or rows / DRAWS * blocks[0][1] >= LEAST_ROWS - 1 or len(blocks) == 21
+
+
+@pytest.mark.parametrize("rows", [0, 5_000, 100_000, 1_966_080, 1 << 40])
+def test_each_draw_is_in_the_block_whose_draws_have_it(rows: int) -> None:
+    blocks = deal(rows)
+    ends = np.array([high for _, high in blocks])
+    random = np.random.default_rng(1)
+    draws = np.concatenate([ends - 1, ends[:-1], [0], random.integers(0, DRAWS, 10_000)]).astype(np.uint32)
+    assert blocks_of(draws, len(blocks)).tolist() == np.searchsorted(ends, draws, side="right").tolist()
 
 
 @pytest.mark.parametrize("percent", [0.01, 0.1, 1, 2, 5, 10, 25, 33, 50, 75, 90, 99.9, 100])
