@@ -1107,3 +1107,7 @@ WITH p AS (SELECT lane, seg, spd FROM posreports) SELECT * FROM p PIVOT (max(spd
 -- pivot by two columns
 -- on: spark
 SELECT * FROM (SELECT lane, dir, spd FROM posreports) PIVOT (max(spd) AS m, count(*) AS n FOR (lane, dir) IN ((0, 0) AS a, (1, 0) AS b));
+-- grouping(k) in having beside order by
+-- on: spark
+-- error
+SELECT grouping(k) AS g FROM n GROUP BY CUBE (k, (k / k)) HAVING min(10) FILTER (WHERE FALSE) = grouping(k) ORDER BY g;

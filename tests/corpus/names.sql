@@ -41,3 +41,5 @@ SELECT sped FROM posreports;
 SELECT frobnicate(vid) AS a FROM posreports;
 -- a CTE in another case
 WITH Named AS (SELECT seg FROM criticalsegs) SELECT n.seg FROM NAMED n JOIN `named` m ON n.seg = m.seg;
+-- case of an operand in brackets
+SELECT CASE (k) WHEN 1 THEN 'a' ELSE 'b' END, sum(CASE (x / 2) WHEN 1D THEN 2 END) FROM n GROUP BY k;

@@ -14,6 +14,7 @@ NOT_GENERATED: dict[str, str] = {
     **dict.fromkeys(spark_functions._SKETCHES, _BYTES),
     "count_min_sketch": _BYTES,
     "counter_diff": "It is a window function over times and counters of its own.",
+    "histogram_numeric": "Its bins depend on the order in which rows come.",
     "raise_error": "It has no answer.",
     "time": "It is a type that millpond's tables do not have.",
 }

@@ -75,8 +75,8 @@ class CallParser(OperatorParser):
             self._names.pop()
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
-        """What may follow a call. By now its arguments are read."""
-        if isinstance(this, exp.Expr) and not alias and self._names:
+        """What may follow a call. By now its arguments are read. `CASE (x) WHEN ...` is none, though it begins like one."""
+        if isinstance(this, exp.Expr) and not isinstance(this, exp.Case) and not alias and self._names:
             name = self._names[-1]
             end, arguments = self._lists.get(name + 2, (0, []))
             if self._tokens[name + 1].token_type is not TokenType.L_PAREN:

@@ -143,6 +143,9 @@ def _check_having(having: exp.Expression, group: exp.Expression) -> None:
         return
     if any(isinstance(c.find_ancestor(exp.AggFunc, exp.Having), exp.Having) for c in having.find_all(exp.Column)):
         raise NotOnDuckDB("a key of grouping sets in HAVING is only supported on Spark")
+    assert having.parent is not None
+    if having.parent.args.get("order") and having.find(exp.Grouping, exp.GroupingId):
+        raise NotOnDuckDB("GROUPING in HAVING beside ORDER BY is only supported on Spark")
 
 
 def _projection(node: exp.Expression, tr: Translator) -> tuple[str, Value]:
