@@ -34,3 +34,11 @@ def test_long_lists_on_spark_give_what_duckdb_gives(tmp_path: Path) -> None:
             answers.append([(each.rows(), each.arrow().schema.types) for each in found])
     assert answers[0] == answers[1]
     assert [len(rows) for rows, _ in answers[0]] == [300, 5]
+
+
+def test_a_result_without_a_type_in_arrow_raised_a_bare_exception(tmp_path: Path) -> None:
+    with (
+        millpond.connect(tmp_path / "pond", auto_archive=False) as db,
+        pytest.raises(millpond.EngineError, match="the query has a result that Arrow cannot hold"),
+    ):
+        db.sql("SELECT array(*) FROMcriticalsegs")

@@ -110,6 +110,12 @@ def _answered(
             raise unsure from error
         if type(error).__module__.startswith(("pyspark", "py4j")):
             raise EngineError("the query failed", detail=f"Spark says: {spark_message(error)}") from error
+        if isinstance(error, ValueError | pa.ArrowException):
+            raise EngineError(
+                "the query has a result that Arrow cannot hold",
+                detail=f"Arrow says: {error}",
+                hint="ARRAY() is a list of values without a type: cast what it holds.",
+            ) from error
         raise
     finally:
         if is_live(session):
