@@ -213,6 +213,8 @@ class Running:
         return [self.judge.lives[q.name].query for q in self._named(name) if q.name in self.judge.lives]
 
     def _pause(self, name: str) -> None:
+        while self.db._workspace.rounds.has_left:  # what ticks left to later ones a paused query would not send
+            self._tick()
         for query in self._lives(name):
             self.db.sql(f"PAUSE {self._kind(query)} {query.name}")
             self.judge.pause(query.name)
