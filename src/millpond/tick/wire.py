@@ -41,6 +41,8 @@ _MOST_HEAD = 256 << 20
 _MOST_BODIES = 16 << 30
 _PATIENCE = 10.0  # seconds for a handshake
 _MOMENT = 0.5  # seconds for a farewell
+_UNREAD = 600  # seconds in which the other side has to read something of what is sent to it: as long as a tick may take
+_TIMEVAL = struct.Struct("@ll")
 _ASK = 1  # seconds without a sign of the other side after which it is asked, and between questions
 _ASKED = 5  # questions without an answer after which the system itself ends the connection, if nothing is being sent
 _LAST_ANSWER = struct.Struct("<I")  # in Linux's `struct tcp_info`: milliseconds since the last acknowledgement
@@ -61,7 +63,7 @@ class Channel:
         self._sending = threading.Lock()
 
     def send(self, head: Mapping[str, Any], bodies: Sequence[Body] = ()) -> None:
-        """Send a frame; waits as long as the other side does not read."""
+        """Send a frame; waits while the other side does not read, but not for ever: then an OSError is raised."""
         text = json.dumps({**head, "parts": [len(body) for body in bodies]} if bodies else head).encode()
         with self._sending:
             self._socket.sendall(_FRAME.pack(len(text), sum(map(len, bodies))) + text)
@@ -141,6 +143,7 @@ def _prepare(sock: socket.socket) -> float:
     sock.settimeout(_PATIENCE)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(_UNREAD, 0))
     if sys.platform == "darwin":
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, _ASK)
     else:

@@ -125,6 +125,15 @@ def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(theirs, TimeoutError)
 
 
+def test_who_never_reads_is_not_sent_to_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_UNREAD", 1)
+    mine, theirs = both(lambda port: connect("127.0.0.1", port, SECRET), lambda sock: accept(sock, SECRET))
+    with pytest.raises(BlockingIOError):
+        theirs.send({}, [bytes(64 << 20)])
+    mine.close()
+    theirs.close()
+
+
 def test_a_host_that_answers_is_not_silent() -> None:
     mine, theirs = both(lambda port: connect("127.0.0.1", port, SECRET), lambda sock: accept(sock, SECRET))
     assert 0 <= mine.silence() < 3
