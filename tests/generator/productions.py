@@ -269,7 +269,7 @@ WIDE_AGGREGATES: dict[str, tuple[str, ...]] = {
     "int": ("bit_or({int})", "bit_xor({int})", "mode({int}, true)", "percentile_approx({int}, 0.5)", "approx_percentile({int}, 0.9)", "size(collect_set({int}))"),
     "string": (
         "listagg({string}, ',') WITHIN GROUP (ORDER BY {string})", "string_agg(DISTINCT {string}, ',') WITHIN GROUP (ORDER BY 1)", "to_json(sort_array(collect_list({int})))",
-        "to_json(array_sort(collect_set({string})))", "to_json(sort_array(array_agg({int})))", "to_json(histogram_numeric({int}, 2))",
+        "to_json(array_sort(collect_set({string})))", "to_json(sort_array(array_agg({int})))",
         "hex(bitmap_construct_agg({size!}))", "max_by({string}, {unique})", "min_by({string}, {unique})", "any_value({string!})", "first({string!})", "first_value({string!})",
         "last({string!})", "last_value({string!})", "schema_of_variant_agg(parse_json('1'))", "to_json(vector_sum(array(1F, 2F)))", "to_json(vector_avg(array(1F, 2F)))",
         "to_json(array_sort(collect_union(array({int}))))",
